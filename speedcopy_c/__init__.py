@@ -21,6 +21,12 @@ from ._core import (  # noqa: E402  (the core looks at SPEEDCOPY_DEBUG)
     filesystem_type,
 )
 
+TYPE_CHECKING = False  # typing's own costs an import
+if TYPE_CHECKING:
+    from ._capabilities import capabilities
+    from ._progress import CopyProgress
+    from ._trace import CopyRecord, trace
+
 _LAZY = {
     "CopyProgress": "_progress",
     "CopyRecord": "_trace",
@@ -43,7 +49,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -54,5 +60,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})

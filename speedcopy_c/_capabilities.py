@@ -2,13 +2,14 @@
 
 import os
 import tempfile
+from typing import Any, Dict, List, Optional, Union
 
 from . import _core
 
 _SAMPLE = 256 * 1024
 
 
-def capabilities(src=None, dst=None):
+def capabilities(src: Any = None, dst: Any = None) -> Dict[str, Any]:
     """Return a dict of what copying can use.
 
     platform: the back end of this build.
@@ -24,34 +25,35 @@ def capabilities(src=None, dst=None):
 
     Raises OSError where a directory cannot be written to.
     """
-    found = {
+    found: Dict[str, Any] = {
         "platform": _core._platform,
         "methods": _core._methods(),
         "disabled": os.environ.get("SPEEDCOPY_DISABLE", "") not in ("", "0"),
     }
     if src is None and dst is None:
         return found
-    places = [_directory(place) for place in (src or dst, dst or src)]
-    found["src_filesystem"] = _filesystem(places[0])
-    found["dst_filesystem"] = _filesystem(places[1])
-    found["pair"] = _try_pair(*places, found["methods"])
+    source = _directory(dst if src is None else src)
+    target = _directory(src if dst is None else dst)
+    found["src_filesystem"] = _filesystem(source)
+    found["dst_filesystem"] = _filesystem(target)
+    found["pair"] = _try_pair(source, target, found["methods"])
     return found
 
 
-def _directory(place):
+def _directory(place: Any) -> Any:
     place = os.fspath(place)
     return place if os.path.isdir(place) else os.path.dirname(place) or "."
 
 
-def _filesystem(directory):
+def _filesystem(directory: Any) -> Optional[str]:
     try:
         return _core.filesystem_type(directory)
     except OSError:
         return None
 
 
-def _try_pair(source, target, methods):
-    outcome = {}
+def _try_pair(source: Any, target: Any, methods: List[Any]) -> Dict[str, Union[bool, str]]:
+    outcome: Dict[str, Union[bool, str]] = {}
     with tempfile.TemporaryDirectory(prefix=".speedcopy-", dir=source) as a:
         with tempfile.TemporaryDirectory(prefix=".speedcopy-", dir=target) as b:
             sample = os.path.join(a, "sample")
@@ -62,5 +64,5 @@ def _try_pair(source, target, methods):
                     _core.copyfile(sample, os.path.join(b, method), method=method)
                     outcome[method] = True
                 except OSError as error:
-                    outcome[method] = error.strerror
+                    outcome[method] = error.strerror or str(error)
     return outcome

@@ -1,6 +1,6 @@
 """The ``progress`` argument."""
 
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 
 class CopyProgress(NamedTuple):
@@ -20,18 +20,18 @@ class CopyProgress(NamedTuple):
     files_total: int
 
 
-def reporter(progress, src, dst):
+def reporter(progress: Any, src: Any, dst: Any) -> Callable[[int, int, bool], None]:
     """Return what the core calls with (copied, total, finished)."""
     if progress is True:
         progress = _bar()
 
-    def report(copied, total, finished):
+    def report(copied: int, total: int, finished: bool) -> None:
         progress(CopyProgress(src, dst, copied, total, int(finished), 1))
 
     return report
 
 
-def _bar():
+def _bar() -> Callable[[CopyProgress], None]:
     """A tqdm bar as a progress callable."""
     try:
         from tqdm import tqdm
@@ -40,7 +40,7 @@ def _bar():
 
     bar = tqdm(unit="B", unit_scale=True, unit_divisor=1024)
 
-    def show(state):
+    def show(state: CopyProgress) -> None:
         bar.total = state.total
         bar.update(state.copied - bar.n)
         if state.files_done == state.files_total:

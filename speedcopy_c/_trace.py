@@ -65,10 +65,11 @@ def trace() -> Iterator[List[CopyRecord]]:
             _core._set_observed(bool(_active))
 
 
-def observe(src, dst, method, size, fallbacks, seconds):
-    """Hear of one copy; called by the core."""
-    reasons = tuple((name, _reason(code)) for name, code in fallbacks)
-    record = CopyRecord(src, dst, method, size, reasons, seconds)
+def observe(*fields: Any) -> None:
+    """Hear of one copy; called by the core with the fields of CopyRecord."""
+    record = CopyRecord(*fields)
+    reasons = tuple((name, _reason(code)) for name, code in record.fallbacks)
+    record = record._replace(fallbacks=reasons)
     with _lock:
         for records in _active:
             records.append(record)
@@ -76,7 +77,7 @@ def observe(src, dst, method, size, fallbacks, seconds):
         _log(record)
 
 
-def _log(record):
+def _log(record: CopyRecord) -> None:
     import logging
 
     logger = logging.getLogger("speedcopy")

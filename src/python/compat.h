@@ -25,4 +25,18 @@ Py_NewRef(PyObject *object)
 }
 #endif
 
+#if PY_VERSION_HEX < 0x030D0000
+/* 1: found, 0: not, -1: exception. */
+static inline int
+PyDict_GetItemRef(PyObject *dict, PyObject *key, PyObject **result)
+{
+    *result = PyDict_GetItemWithError(dict, key);
+    if (*result != NULL) {
+        Py_INCREF(*result);
+        return 1;
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+#endif
+
 #endif

@@ -78,7 +78,6 @@ copy_own_metadata(struct call *call)
 static enum sc_status
 run_audited(struct call *call)
 {
-    struct sc_file *file = &call->file;
     enum sc_status status = step(call, sc_file_examine);
     if (status != SC_DONE) {
         return status; /* shutil's own will fire the events */
@@ -99,16 +98,7 @@ run_audited(struct call *call)
     if (status == SC_DONE) {
         status = copy_own_metadata(call);
     }
-    if (status == SC_CANCELLED) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
-        status = step_close(call, status);
-        PyErr_Restore(type, value, traceback);
-    } else {
-        status = step_close(call, status);
-    }
-    (void)file;
-    return status;
+    return step_close(call, status); /* an exception stays set meanwhile */
 }
 
 static enum sc_status

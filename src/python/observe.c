@@ -9,13 +9,16 @@ observe_wanted(const struct state *state)
         return true;
     }
     /* A module attribute that anybody may set, any time. */
-    PyObject *debug =
-        PyDict_GetItemWithError(state->package, state->debug_name);
-    if (debug == NULL || debug == Py_False) {
-        PyErr_Clear();
-        return false;
+    PyObject *debug;
+    int found = PyDict_GetItemRef(state->package, state->debug_name, &debug);
+    int truth = found > 0 ? PyObject_IsTrue(debug) : 0;
+    if (found < 0 || truth < 0) {
+        PyErr_Clear(); /* no reason to fail a copy */
     }
-    return PyObject_IsTrue(debug) > 0;
+    if (found > 0) {
+        Py_DECREF(debug);
+    }
+    return truth > 0;
 }
 
 static PyObject *
