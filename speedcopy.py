@@ -17,10 +17,12 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def create_module(self, spec):
-        return importlib.import_module("speedcopy_c" + spec.name[len("speedcopy") :])
+        module = importlib.import_module("speedcopy_c" + spec.name[len("speedcopy") :])
+        spec.loader_state = module.__spec__
+        return module
 
     def exec_module(self, module):
-        pass
+        module.__spec__ = module.__spec__.loader_state
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ temporary_path(const char *final)
 static enum sc_status
 create_temporary(struct sc_file *file, uint32_t mode, sc_handle *ret_handle)
 {
-    int code = 0;
+    int code = sc_platform.unsupported_code;
     for (int i = 0; i < TRIES; i++) {
         char *path = temporary_path(file->final.path);
         if (path == NULL) {
@@ -43,20 +43,19 @@ create_temporary(struct sc_file *file, uint32_t mode, sc_handle *ret_handle)
         }
         struct sc_location location = {file->final.directory, path};
         bool created = false;
-        code = sc_platform.open_target(&location, true, mode, ret_handle,
-                                       &created);
-        if (code == 0 && created) {
+        int open_code = sc_platform.open_target(&location, true, mode,
+                                                ret_handle, &created);
+        if (open_code == 0 && created) {
             file->temporary = location;
             return SC_DONE;
         }
-        if (code == 0) {
-            (void)sc_platform.close(*ret_handle); /* somebody else's */
-            *ret_handle = SC_NO_HANDLE;
-        }
         free(path);
-        if (code != 0) {
+        if (open_code != 0) {
+            code = open_code;
             break;
         }
+        (void)sc_platform.close(*ret_handle); /* somebody else's */
+        *ret_handle = SC_NO_HANDLE;
     }
     return fail(file, SC_OP_TEMPORARY, code);
 }
@@ -75,7 +74,7 @@ take_over(struct sc_file *file, sc_handle temporary, sc_handle old)
         mode &= 0777;
     }
     int code = sc_platform.copy_xattrs(&from, &to, SC_PRESERVE_ACL);
-    if (code == 0) {
+    if (code == 0 || code == sc_platform.unsupported_code) {
         code = sc_platform.set_mode(&to, mode);
     }
     return code == 0 ? SC_DONE : fail(file, SC_OP_TEMPORARY, code);

@@ -25,9 +25,9 @@ sc_transfer_checkpoint(const struct sc_transfer *transfer)
     if (options->checkpoint == NULL) {
         return SC_DONE;
     }
-    int stop = options->checkpoint(options->checkpoint_context,
-                                   transfer->offset,
-                                   transfer->source_stat->size);
+    int stop =
+        options->checkpoint(options->checkpoint_context, transfer->offset,
+                            transfer->source_stat->size);
     return stop ? SC_CANCELLED : SC_DONE;
 }
 
@@ -40,11 +40,9 @@ sc_transfer_chunk(struct sc_transfer *transfer)
 
     if (transfer->chunk == 0) {
         transfer->chunk = SC_CHUNK_START;
-    } else if (taken > SC_CHUNK_LONG &&
-               transfer->chunk > SC_CHUNK_MINIMUM) {
+    } else if (taken > SC_CHUNK_LONG && transfer->chunk > SC_CHUNK_MINIMUM) {
         transfer->chunk /= 2;
-    } else if (taken < SC_CHUNK_SHORT &&
-               transfer->chunk < SC_CHUNK_MAXIMUM) {
+    } else if (taken < SC_CHUNK_SHORT && transfer->chunk < SC_CHUNK_MAXIMUM) {
         transfer->chunk *= 2;
     }
     transfer->chunk_started = now;
@@ -61,10 +59,28 @@ sc_transfer_fail(const struct sc_transfer *transfer, int code,
        write a byte. */
     ret_error->offload_useless =
         transfer->offload_refused ||
-        ((transfer->offset > 0 || sc_platform.is_full(code)) &&
+        (!transfer->untouched &&
+         (transfer->offset > 0 || sc_platform.is_full(code)) &&
          !sc_platform.offload_works(transfer->source, transfer->target,
                                     transfer->offset));
     return SC_FAIL;
+}
+
+enum sc_status
+sc_transfer_confirm(struct sc_transfer *transfer, uint64_t before,
+                    struct sc_error *ret_error)
+{
+    struct sc_stat stat;
+    int code = sc_platform.stat_handle(transfer->target, &stat);
+    if (code == 0 && stat.size == transfer->offset) {
+        return SC_DONE;
+    }
+    transfer->offset = before;
+    if (code == 0) {
+        code = sc_platform.truncate(transfer->target, before);
+    }
+    return code == 0 ? SC_UNSUPPORTED
+                     : sc_transfer_fail(transfer, code, ret_error);
 }
 
 void
@@ -75,14 +91,14 @@ sc_transfer_clear(struct sc_transfer *transfer)
 }
 
 static void
-note_fallback(struct sc_transfer *transfer, const struct sc_strategy *strategy,
-              int code)
+note_fallback(struct sc_transfer *transfer,
+              const struct sc_strategy *strategy, int code)
 {
     struct sc_result *result = transfer->result;
-    if (transfer->end != SC_END_OF_FILE && result->fallback_count > 0 &&
-        result->fallbacks[result->fallback_count - 1].method ==
-            (unsigned)strategy->method) {
-        return; /* said already for another stretch of this file */
+    for (unsigned i = 0; i < result->fallback_count; i++) {
+        if (result->fallbacks[i].method == (unsigned)strategy->method) {
+            return; /* said already, for another stretch of this file */
+        }
     }
     if (result->fallback_count < SC_MAX_FALLBACKS) {
         result->fallbacks[result->fallback_count++] =
@@ -110,37 +126,15 @@ allowed(const struct sc_transfer *transfer,
     /* Only our own loop looks for zeros or is sure to write them. */
     if (options->sparse != SC_AUTO &&
         strategy->method != SC_METHOD_READ_WRITE &&
-        !(options->sparse == SC_ALWAYS && strategy->method == SC_METHOD_HOLES)) {
+        !(options->sparse == SC_ALWAYS &&
+          strategy->method == SC_METHOD_HOLES)) {
         return false;
     }
-    if (range && strategy->whole_file) {
+    if (strategy->whole_file && (range || transfer->offset > 0)) {
         return false;
     }
     return (options->forced && !strategy->never_forced) ||
            strategy->applies(transfer);
-}
-
-/* Did the target get as long as the strategy said?  A target that is not is
-   emptied for the next strategy. */
-static enum sc_status
-check_size(struct sc_transfer *transfer, const struct sc_strategy *strategy,
-           struct sc_error *ret_error)
-{
-    struct sc_stat stat;
-    int code = sc_platform.stat_handle(transfer->target, &stat);
-    if (code != 0) {
-        return sc_transfer_fail(transfer, code, ret_error);
-    }
-    if (stat.size == transfer->offset) {
-        return SC_DONE;
-    }
-    code = sc_platform.truncate(transfer->target, 0);
-    if (code != 0) {
-        return sc_transfer_fail(transfer, code, ret_error);
-    }
-    transfer->offset = 0;
-    note_fallback(transfer, strategy, 0);
-    return SC_UNSUPPORTED;
 }
 
 /* One rung: run a strategy and judge what it says. */
@@ -156,10 +150,7 @@ run_strategy(struct sc_transfer *transfer, const struct sc_strategy *strategy,
     if (transfer->offset > start || status == SC_DONE) {
         transfer->result->method = (unsigned)strategy->method;
     }
-    if (status == SC_DONE && strategy->may_lie &&
-        transfer->end == SC_END_OF_FILE) {
-        status = check_size(transfer, strategy, ret_error);
-    } else if (status == SC_MORE || status == SC_UNSUPPORTED) {
+    if (status == SC_MORE || status == SC_UNSUPPORTED) {
         if (!strategy->never_forced) {
             note_fallback(transfer, strategy, error.code);
         }

@@ -33,10 +33,11 @@ struct sc_transfer {
     uint64_t offset; /* source and target agree up to here */
     uint64_t end;    /* stop here, or SC_END_OF_FILE */
     const struct sc_strategy *const *next; /* of the ladder */
-    void *buffer;   /* of sc_read_write; owned */
+    void *buffer;                          /* of sc_read_write; owned */
     uint64_t chunk; /* see SC_CHUNK_MAXIMUM; 0 before the first call */
     uint64_t chunk_started;
     bool used;            /* positions are unknown */
+    bool untouched;       /* the target still has its old content */
     bool offload_refused; /* the kernel will not copy this pair */
 };
 
@@ -60,6 +61,14 @@ enum sc_status sc_transfer_checkpoint(const struct sc_transfer *transfer);
 /* Bytes that the next call may move; 0 at the end.  Called before every
    call, it learns from the time between two. */
 uint64_t sc_transfer_chunk(struct sc_transfer *transfer);
+
+/* Is the target as long as what was copied into it says?  The kernel, a file
+   system or a server may claim more than it did.  If not, whatever came after
+   `before` is cut off, the offset is `before` again, and the answer is
+   SC_UNSUPPORTED. */
+enum sc_status sc_transfer_confirm(struct sc_transfer *transfer,
+                                   uint64_t before,
+                                   struct sc_error *ret_error);
 
 /* Write all of a buffer at the target's position, adding to the offset. */
 enum sc_status sc_transfer_write(struct sc_transfer *transfer,

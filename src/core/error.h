@@ -27,7 +27,7 @@ enum sc_operation {
 struct sc_error {
     enum sc_operation operation;
     int code;
-    uint64_t done;       /* SC_OP_DATA: bytes in the target before it */
+    uint64_t done;        /* SC_OP_DATA: bytes in the target before it */
     bool offload_useless; /* SC_OP_DATA: the kernel's own copying does not
                              work on this pair of files */
 };

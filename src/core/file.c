@@ -59,6 +59,14 @@ judge_target(struct sc_file *file)
     }
 }
 
+/* "missing/" can only be a directory. */
+static bool
+names_a_folder(const struct sc_location *location)
+{
+    size_t length = strlen(location->path);
+    return length > 0 && location->path[length - 1] == '/';
+}
+
 enum sc_status
 sc_file_examine(struct sc_file *file)
 {
@@ -73,13 +81,12 @@ sc_file_examine(struct sc_file *file)
     if (file->source_stat.kind != SC_KIND_REGULAR) {
         return decline(file, SC_ODD_SOURCE_KIND);
     }
-    code =
-        sc_platform.stat_location(&file->target, true, &file->target_stat);
+    code = sc_platform.stat_location(&file->target, true, &file->target_stat);
     if (code == 0) {
         file->target_exists = true;
         return judge_target(file);
     }
-    if (!sc_platform.is_missing(code)) {
+    if (!sc_platform.is_missing(code) || names_a_folder(&file->target)) {
         return decline(file, SC_ODD_TARGET_ERROR);
     }
     return SC_DONE;
@@ -126,16 +133,15 @@ sc_file_open_target(struct sc_file *file)
     if (file->options->atomic && !file->target_exists) {
         return sc_atomic_begin(file, creation_mode(file));
     }
-    int code =
-        sc_platform.open_target(&file->target, !file->target_exists,
-                                creation_mode(file), &file->target_handle,
-                                &file->created);
+    int code = sc_platform.open_target(&file->target, !file->target_exists,
+                                       creation_mode(file),
+                                       &file->target_handle, &file->created);
     if (code != 0) {
         return fail(file, SC_OP_OPEN_TARGET, code);
     }
     if (!file->created) {
-        code = sc_platform.stat_handle(file->target_handle,
-                                       &file->target_stat);
+        code =
+            sc_platform.stat_handle(file->target_handle, &file->target_stat);
         if (code != 0) {
             return fail(file, SC_OP_STAT_TARGET, code);
         }

@@ -31,7 +31,7 @@ struct sc_file {
     struct sc_stat source_stat;
     struct sc_stat target_stat; /* if target_exists */
     bool target_exists;
-    bool created; /* the target is empty and ours */
+    bool created;             /* the target is empty and ours */
     bool metadata_incomplete; /* data and size are right, see
                                  sc_metadata_copy */
     sc_handle source_handle;

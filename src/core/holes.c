@@ -2,13 +2,22 @@
    the strategies that come after. */
 #include "engine.h"
 
-/* Give the target its length up to the transfer's offset, which may lie in
-   a hole that nothing was written after. */
+/* Give the target its length up to `size`, leaving a hole behind the
+   transfer's offset.  File systems that allocate ahead of what is written
+   (XFS) have to be told that nothing will come. */
 static enum sc_status
-extend(struct sc_transfer *transfer, struct sc_error *ret_error)
+extend(struct sc_transfer *transfer, uint64_t size,
+       struct sc_error *ret_error)
 {
-    int code = sc_platform.truncate(transfer->target, transfer->offset);
-    return code == 0 ? SC_DONE : sc_transfer_fail(transfer, code, ret_error);
+    int code = sc_platform.truncate(transfer->target, size);
+    if (code != 0) {
+        return sc_transfer_fail(transfer, code, ret_error);
+    }
+    if (size > transfer->offset) {
+        sc_platform.punch_hole(transfer->target, transfer->offset, size);
+        transfer->offset = size;
+    }
+    return SC_DONE;
 }
 
 /* No more data: the rest of the source, as long as it is now, is a hole. */
@@ -20,16 +29,18 @@ end_with_hole(struct sc_transfer *transfer, struct sc_error *ret_error)
     if (code != 0) {
         return sc_transfer_fail(transfer, code, ret_error);
     }
-    if (stat.size > transfer->offset) {
-        transfer->offset = stat.size;
-    }
-    return extend(transfer, ret_error);
+    uint64_t size =
+        stat.size > transfer->offset ? stat.size : transfer->offset;
+    return extend(transfer, size, ret_error);
 }
 
 static enum sc_status
 run(struct sc_transfer *transfer, struct sc_error *ret_error)
 {
     uint64_t first = transfer->offset;
+    if (!sc_platform.has_holes(transfer->source)) {
+        return SC_UNSUPPORTED;
+    }
     for (;;) {
         uint64_t start = 0;
         uint64_t stop = 0;
@@ -45,20 +56,19 @@ run(struct sc_transfer *transfer, struct sc_error *ret_error)
                 sc_error_set(ret_error, SC_OP_DATA, code);
                 return SC_UNSUPPORTED;
             }
-            enum sc_status status = extend(transfer, ret_error);
-            if (status == SC_DONE) {
-                sc_error_set(ret_error, SC_OP_DATA, code);
-                status = SC_MORE;
-            }
-            return status;
+            sc_error_set(ret_error, SC_OP_DATA, code);
+            return SC_MORE;
+        }
+        if (start > transfer->offset) {
+            sc_platform.punch_hole(transfer->target, transfer->offset, start);
         }
         enum sc_status status =
             sc_engine_run_range(transfer, start, stop, ret_error);
         if (status != SC_DONE) {
             return status;
         }
-        if (transfer->offset < stop) {
-            return extend(transfer, ret_error); /* the source got shorter */
+        if (transfer->offset < stop) { /* the source got shorter */
+            return extend(transfer, transfer->offset, ret_error);
         }
     }
 }

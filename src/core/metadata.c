@@ -13,15 +13,14 @@ sc_metadata_copy(const struct sc_place *source,
                  const struct sc_place *target, unsigned preserve,
                  struct sc_error *ret_error)
 {
-    const unsigned xattrs =
-        preserve & (SC_PRESERVE_XATTRS | SC_PRESERVE_ACL);
+    const unsigned xattrs = preserve & (SC_PRESERVE_XATTRS | SC_PRESERVE_ACL);
     int code = 0;
 
     /* The owner first: giving a file away takes its capabilities (xattrs)
        and its setuid bit (mode) from it. */
     if (preserve & SC_PRESERVE_OWNERSHIP) {
-        code = sc_platform.set_owner(target, source_stat->uid,
-                                     source_stat->gid);
+        code =
+            sc_platform.set_owner(target, source_stat->uid, source_stat->gid);
         if (code != 0) {
             sc_error_set(ret_error, SC_OP_METADATA, code);
             return SC_FAIL;

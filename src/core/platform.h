@@ -52,10 +52,8 @@ struct sc_transfer;
 /* One way to move bytes. */
 struct sc_strategy {
     enum sc_method method;
-    bool may_share;  /* may leave source and target sharing blocks */
-    bool may_lie;    /* its count of bytes is not to be trusted: the target's
-                        size is checked after it */
-    bool whole_file; /* copies all or nothing, cannot serve a range */
+    bool may_share;       /* may leave source and target sharing blocks */
+    bool whole_file;      /* copies all or nothing, cannot serve a range */
     bool keeps_positions; /* leaves the files' positions where they are */
     bool never_forced; /* a variant of another strategy, for where it applies:
                           not chosen by name, not told of */
@@ -98,10 +96,15 @@ struct sc_platform {
                  size_t *ret_count);
     int (*seek)(sc_handle handle, uint64_t offset);
     int (*truncate)(sc_handle handle, uint64_t size);
+    /* Do the holes that find_data finds mean anything on this file? */
+    bool (*has_holes)(sc_handle handle);
     /* The next stretch of data at or after `offset`; *ret_start ==
        UINT64_MAX when there is none. */
     int (*find_data)(sc_handle handle, uint64_t offset, uint64_t *ret_start,
                      uint64_t *ret_stop);
+    /* Give back what was allocated for [start, stop) of the target, where
+       nothing was written; a wish. */
+    void (*punch_hole)(sc_handle handle, uint64_t start, uint64_t stop);
     /* Does the kernel move bytes between these two at all?  Moves at most
        one byte, the right one, from `offset`. */
     bool (*offload_works)(sc_handle source, sc_handle target,

@@ -94,12 +94,13 @@ write_with_holes(struct sc_transfer *transfer, const char *buffer,
         bool zero = false;
         size_t length = run_length(buffer, size, &zero);
         if (zero) {
-            int code = sc_platform.seek(transfer->target,
-                                        transfer->offset + length);
+            uint64_t stop = transfer->offset + length;
+            int code = sc_platform.seek(transfer->target, stop);
             if (code != 0) {
                 return sc_transfer_fail(transfer, code, ret_error);
             }
-            transfer->offset += length;
+            sc_platform.punch_hole(transfer->target, transfer->offset, stop);
+            transfer->offset = stop;
         } else {
             enum sc_status status =
                 sc_transfer_write(transfer, buffer, length, ret_error);
@@ -127,7 +128,7 @@ finish_holes(struct sc_transfer *transfer, struct sc_error *ret_error)
 static enum sc_status
 take_positions(struct sc_transfer *transfer, struct sc_error *ret_error)
 {
-    if (!transfer->used) {
+    if (!transfer->used && transfer->offset == 0) {
         return SC_DONE;
     }
     int code = sc_platform.seek(transfer->source, transfer->offset);

@@ -75,7 +75,7 @@ struct sc_options {
     bool fsync;
     bool verify;
     bool progress; /* the checkpoint wants to hear of every chunk */
-    bool forced; /* `methods` is the caller's choice: thresholds of size and
+    bool forced;   /* `methods` is the caller's choice: thresholds of size and
                     file system do not count */
     sc_checkpoint checkpoint; /* may be NULL */
     void *checkpoint_context;

@@ -59,11 +59,11 @@ compare(struct sc_file *file, sc_handle copy, char *buffer)
     for (;;) {
         size_t expected = 0;
         size_t found = 0;
-        enum sc_status status = read_full(file, file->source_handle, buffer,
-                                          offset, &expected);
+        enum sc_status status =
+            read_full(file, file->source_handle, buffer, offset, &expected);
         if (status == SC_DONE) {
-            status = read_full(file, copy, buffer + BUFFER_SIZE, offset,
-                               &found);
+            status =
+                read_full(file, copy, buffer + BUFFER_SIZE, offset, &found);
         }
         if (status != SC_DONE) {
             return status;

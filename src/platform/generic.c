@@ -11,6 +11,19 @@ offload_works(sc_handle source, sc_handle target, uint64_t offset)
     return false;
 }
 
+static bool
+has_holes(sc_handle handle)
+{
+    (void)handle;
+    return true;
+}
+
+static void
+punch_hole(sc_handle handle, uint64_t start, uint64_t stop)
+{
+    (void)handle, (void)start, (void)stop; /* POSIX has no way */
+}
+
 static int
 copy_xattrs(const struct sc_place *source, const struct sc_place *target,
             unsigned which)
@@ -56,7 +69,9 @@ const struct sc_platform sc_platform = {
     .write = sc_posix_write,
     .seek = sc_posix_seek,
     .truncate = sc_posix_truncate,
+    .has_holes = has_holes,
     .find_data = sc_posix_find_data,
+    .punch_hole = punch_hole,
     .offload_works = offload_works,
     .set_times = sc_posix_set_times,
     .set_mode = sc_posix_set_mode,

@@ -6,6 +6,7 @@
 #include "linux_metadata.h"
 #include "linux_syscalls.h"
 #include "posix.h"
+#include "posix_syscalls.h"
 
 #ifdef SPEEDCOPY_TESTING
 #define ENTRY(result, name, parameters, arguments, call)                     \
@@ -25,19 +26,22 @@ sc_linux_syscalls_reset(void)
    larger file is worth that (design.rst, "one file's data"). */
 #define SERVER_COPY_MAXIMUM ((uint64_t)64 << 20)
 
-/* Of every way in which the kernel's own copying can fail, these say that
-   the next way would fail too, and may do harm on the way.  Everything else
-   means "not here", whatever the file system meant by it: EXDEV EINVAL
-   EOPNOTSUPP ENOSYS EPERM (seccomp) EACCES (Android) EBADF (rclone) EIO
-   (old CIFS) ENOENT (CIFS) ENODATA (Lustre) EAGAIN (GPFS, ZFS) ETXTBSY (a
-   swap file) ENOTTY.  Reading and writing then meets the true error, if
-   there is one.  For a clone EIO is final as well: some of the blocks may
-   be there (GNU coreutils, bug 60489). */
+/* Of every way in which the kernel's own copying can fail, a full file system
+   is the one that the next way would meet as well.  Everything else means
+   "not here", whatever the file system meant by it: EXDEV EINVAL EOPNOTSUPP
+   ENOSYS EPERM (seccomp) EACCES (Android) EBADF (rclone) EIO (old CIFS) ENOENT
+   (CIFS) ENODATA (Lustre) EAGAIN (GPFS, ZFS) ETXTBSY (a swap file) ENOTTY.
+   Reading and writing then meets the true error, if there is one.  A clone
+   that failed on the way may have left some of its blocks (GNU coreutils, bug
+   60489): it is not tried otherwise. */
 static bool
 is_final(int code, enum sc_method method)
 {
-    return code == ENOSPC || code == EDQUOT || code == ENOMEM ||
-           (code == EIO && method == SC_METHOD_CLONE);
+    if (method == SC_METHOD_CLONE &&
+        (code == EIO || code == ENOMEM || code == EDQUOT)) {
+        return true;
+    }
+    return code == ENOSPC;
 }
 
 /* What a failed call of the kernel's copying means. */
@@ -52,7 +56,8 @@ judge(struct sc_transfer *transfer, int code, enum sc_method method,
     if (is_final(code, method)) {
         return sc_transfer_fail(transfer, code, ret_error);
     }
-    sc_error_set(ret_error, SC_OP_DATA, code);
+    /* "Inappropriate ioctl for device" would puzzle people. */
+    sc_error_set(ret_error, SC_OP_DATA, code == ENOTTY ? ENOTSUP : code);
     return SC_UNSUPPORTED;
 }
 
@@ -64,20 +69,27 @@ clone_applies(const struct sc_transfer *transfer)
     return transfer->source_stat->size >= SC_CLONE_MINIMUM;
 }
 
+/* After a call that says only that it copied everything: the target has to
+   be as long as the source is, or was. */
+static enum sc_status
+confirm_whole(struct sc_transfer *transfer, struct sc_error *ret_error)
+{
+    struct sc_stat source;
+    transfer->offset = transfer->source_stat->size;
+    if (sc_posix_stat_handle(transfer->source, &source) == 0) {
+        transfer->offset = source.size;
+    }
+    return sc_transfer_confirm(transfer, 0, ret_error);
+}
+
 static enum sc_status
 clone_run(struct sc_transfer *transfer, struct sc_error *ret_error)
 {
-    struct sc_stat stat;
     enum sc_status status;
     do {
         if (sc_sys_ficlone((int)transfer->target, (int)transfer->source) ==
             0) {
-            int code = sc_posix_stat_handle(transfer->target, &stat);
-            if (code != 0) {
-                return sc_transfer_fail(transfer, code, ret_error);
-            }
-            transfer->offset = stat.size;
-            return SC_DONE;
+            return confirm_whole(transfer, ret_error);
         }
         status = judge(transfer, errno, SC_METHOD_CLONE, ret_error);
     } while (status == SC_MORE);
@@ -111,28 +123,20 @@ server_copy_applies(const struct sc_transfer *transfer)
 static enum sc_status
 server_copy_run(struct sc_transfer *transfer, struct sc_error *ret_error)
 {
-    struct sc_stat source;
-    struct sc_stat target;
-    int code = 0;
-    if (sc_sys_cifs_copychunk((int)transfer->target,
-                              (int)transfer->source) < 0) {
-        code = errno;
-        if (is_final(code, SC_METHOD_SERVER_COPY)) {
+    enum sc_status status;
+    do {
+        if (sc_sys_cifs_copychunk((int)transfer->target,
+                                  (int)transfer->source) == 0) {
+            return confirm_whole(transfer, ret_error);
+        }
+        status = judge(transfer, errno, SC_METHOD_SERVER_COPY, ret_error);
+        /* Part of it may be there. */
+        int code = sc_posix_truncate(transfer->target, 0);
+        if (code != 0) {
             return sc_transfer_fail(transfer, code, ret_error);
         }
-    } else if (sc_posix_stat_handle(transfer->source, &source) == 0 &&
-               sc_posix_stat_handle(transfer->target, &target) == 0 &&
-               source.size == target.size) {
-        transfer->offset = target.size;
-        return SC_DONE;
-    }
-    /* Part of it may be there. */
-    int truncate_code = sc_posix_truncate(transfer->target, 0);
-    if (truncate_code != 0) {
-        return sc_transfer_fail(transfer, truncate_code, ret_error);
-    }
-    sc_error_set(ret_error, SC_OP_DATA, code);
-    return SC_UNSUPPORTED;
+    } while (status == SC_MORE);
+    return status;
 }
 
 static const struct sc_strategy server_copy = {
@@ -170,6 +174,19 @@ call_sendfile(const struct sc_transfer *transfer, size_t size)
                            &offset, size);
 }
 
+/* Is a 0 believable?  Of an empty file only reading tells: /proc says 0 of
+   all its files' sizes. */
+static bool
+at_end(struct sc_transfer *transfer)
+{
+    if (transfer->offset == 0 && transfer->source_stat->size == 0) {
+        char byte;
+        transfer->used = true;
+        return sc_sys_read((int)transfer->source, &byte, 1) == 0;
+    }
+    return transfer->offset >= transfer->source_stat->size;
+}
+
 /* Call until the end.  No call's 0 is taken for the end of the file before
    as much was copied as stat promised: /proc, some FUSE servers and old
    kernels say 0 of files that have content. */
@@ -184,14 +201,16 @@ offload_run(struct sc_transfer *transfer, enum sc_method method,
         if (size == 0) {
             return SC_DONE;
         }
+        uint64_t before = transfer->offset;
         ssize_t count = call(transfer, size);
         if (count > 0) {
             transfer->offset += (uint64_t)count;
-            status = sc_transfer_checkpoint(transfer);
+            status = sc_transfer_confirm(transfer, before, ret_error);
+            if (status == SC_DONE) {
+                status = sc_transfer_checkpoint(transfer);
+            }
         } else if (count == 0) {
-            bool whole = transfer->offset >= transfer->source_stat->size &&
-                         transfer->offset > 0;
-            return whole ? SC_DONE : SC_UNSUPPORTED;
+            return at_end(transfer) ? SC_DONE : SC_UNSUPPORTED;
         } else {
             status = judge(transfer, errno, method, ret_error);
             if (status == SC_MORE) {
@@ -212,7 +231,6 @@ copy_file_range_run(struct sc_transfer *transfer, struct sc_error *ret_error)
 static const struct sc_strategy copy_range = {
     .method = SC_METHOD_COPY_FILE_RANGE,
     .may_share = true,
-    .may_lie = true,
     .keeps_positions = true,
     .applies = offload_applies,
     .run = copy_file_range_run,
@@ -222,14 +240,14 @@ static enum sc_status
 sendfile_run(struct sc_transfer *transfer, struct sc_error *ret_error)
 {
     /* It writes at the target's position. */
-    if (transfer->used) {
+    if (transfer->used || transfer->offset > 0) {
         int code = sc_posix_seek(transfer->target, transfer->offset);
         if (code != 0) {
             return sc_transfer_fail(transfer, code, ret_error);
         }
     }
-    enum sc_status status = offload_run(transfer, SC_METHOD_SENDFILE,
-                                        call_sendfile, ret_error);
+    enum sc_status status =
+        offload_run(transfer, SC_METHOD_SENDFILE, call_sendfile, ret_error);
     if (status == SC_UNSUPPORTED && transfer->offset == 0) {
         transfer->offload_refused = true;
     }
@@ -238,7 +256,6 @@ sendfile_run(struct sc_transfer *transfer, struct sc_error *ret_error)
 
 static const struct sc_strategy send_file = {
     .method = SC_METHOD_SENDFILE,
-    .may_lie = true,
     .applies = offload_applies,
     .run = sendfile_run,
 };
@@ -251,20 +268,24 @@ offload_works(sc_handle source, sc_handle target, uint64_t offset)
         return false;
     }
     ssize_t count = sc_sys_sendfile((int)target, (int)source, &from, 1);
-    return count >= 0 || is_final(errno, SC_METHOD_SENDFILE) ||
-           errno == EIO || errno == EFBIG;
+    return count >= 0 || errno == ENOSPC || errno == EDQUOT ||
+           errno == ENOMEM || errno == EIO || errno == EFBIG;
 }
 
 /* --- the table ---------------------------------------------------------- */
 
-static int
-find_data(sc_handle handle, uint64_t offset, uint64_t *ret_start,
-          uint64_t *ret_stop)
+static bool
+has_holes(sc_handle handle)
 {
-    if (offset == 0 && sc_linux_has_trait((int)handle, SC_FS_PSEUDO)) {
-        return ENOTSUP;
-    }
-    return sc_posix_find_data(handle, offset, ret_start, ret_stop);
+    return !sc_linux_has_trait((int)handle, SC_FS_PSEUDO);
+}
+
+static void
+punch_hole(sc_handle handle, uint64_t start, uint64_t stop)
+{
+    (void)sc_sys_fallocate((int)handle,
+                           FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                           (off_t)start, (off_t)(stop - start));
 }
 
 static int
@@ -309,7 +330,9 @@ const struct sc_platform sc_platform = {
     .write = sc_posix_write,
     .seek = sc_posix_seek,
     .truncate = sc_posix_truncate,
-    .find_data = find_data,
+    .has_holes = has_holes,
+    .find_data = sc_posix_find_data,
+    .punch_hole = punch_hole,
     .offload_works = offload_works,
     .set_times = sc_posix_set_times,
     .set_mode = sc_posix_set_mode,

@@ -3,6 +3,8 @@
 #define SPEEDCOPY_LINUX_SYSCALLS_H
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
@@ -53,6 +55,8 @@ sc_raw_copy_file_range(int source, off_t *source_offset, int target,
                              size))                                           \
     X(ssize_t, sendfile, (int target, int source, off_t *offset, size_t size), \
       (target, source, offset, size), sendfile(target, source, offset, size)) \
+    X(int, fallocate, (int fd, int mode, off_t start, off_t length),          \
+      (fd, mode, start, length), fallocate(fd, mode, start, length))          \
     X(int, fstatfs, (int fd, struct statfs *stat), (fd, stat),                \
       fstatfs(fd, stat))                                                      \
     X(int, statfs, (const char *path, struct statfs *stat), (path, stat),     \

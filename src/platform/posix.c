@@ -129,8 +129,8 @@ open_without_waiting(const struct sc_location *location, int flags,
 {
     int directory = directory_of(location);
     flags |= OPEN_FLAGS;
-    int fd = sc_sys_openat(directory, location->path, flags | O_NONBLOCK,
-                           mode);
+    int fd =
+        sc_sys_openat(directory, location->path, flags | O_NONBLOCK, mode);
     if (fd < 0 && errno == EAGAIN) {
         struct stat stat;
         if (sc_sys_fstatat(directory, location->path, &stat, 0) == 0 &&
@@ -211,8 +211,7 @@ sc_posix_write(sc_handle handle, const void *buffer, size_t size,
 int
 sc_posix_seek(sc_handle handle, uint64_t offset)
 {
-    return sc_posix_code(
-        sc_sys_lseek((int)handle, (off_t)offset, SEEK_SET));
+    return sc_posix_code(sc_sys_lseek((int)handle, (off_t)offset, SEEK_SET));
 }
 
 int
@@ -269,8 +268,7 @@ int
 sc_posix_set_mode(const struct sc_place *place, uint32_t mode)
 {
     if (place->handle != SC_NO_HANDLE) {
-        return sc_posix_code(
-            sc_sys_fchmod((int)place->handle, (mode_t)mode));
+        return sc_posix_code(sc_sys_fchmod((int)place->handle, (mode_t)mode));
     }
     return sc_posix_code(sc_sys_fchmodat(directory_of(&place->location),
                                          place->location.path, (mode_t)mode,
@@ -313,10 +311,10 @@ int
 sc_posix_sync_folder_of(const struct sc_location *location)
 {
     const char *slash = strrchr(location->path, '/');
-    char *folder = slash == NULL
-                       ? strdup(".")
-                       : strndup(location->path,
-                                 (size_t)(slash - location->path) + 1);
+    char *folder =
+        slash == NULL
+            ? strdup(".")
+            : strndup(location->path, (size_t)(slash - location->path) + 1);
     if (folder == NULL) {
         return ENOMEM;
     }
@@ -344,8 +342,7 @@ static int
 follow_link(int directory, char **path)
 {
     char text[4096];
-    ssize_t size =
-        readlinkat(directory, *path, text, sizeof(text) - 1);
+    ssize_t size = readlinkat(directory, *path, text, sizeof(text) - 1);
     if (size < 0) {
         return errno;
     }

@@ -90,6 +90,7 @@ set_follow(struct arguments *arguments, PyObject *value)
 {
     int follow = PyObject_IsTrue(value);
     arguments->follow = follow > 0;
+    arguments->follow_given = true;
     return follow < 0 ? -1 : 0;
 }
 
@@ -199,9 +200,9 @@ add_preserve(struct arguments *arguments, PyObject *name)
     } else if (PyUnicode_CompareWithASCIIString(name, "acl") == 0) {
         arguments->options.preserve |= SC_PRESERVE_ACL;
     } else if (PyUnicode_CompareWithASCIIString(name, "all") == 0) {
-        arguments->options.preserve |=
-            SC_PRESERVE_OWNERSHIP | SC_PRESERVE_ACL | SC_PRESERVE_MODE |
-            SC_PRESERVE_TIMES | SC_PRESERVE_XATTRS;
+        arguments->options.preserve |= SC_PRESERVE_OWNERSHIP |
+                                       SC_PRESERVE_ACL | SC_PRESERVE_MODE |
+                                       SC_PRESERVE_TIMES | SC_PRESERVE_XATTRS;
     } else {
         return wrong_value("preserve", expected, name);
     }
@@ -278,8 +279,11 @@ take_keywords(enum function function, PyObject *const *values,
         } else if (PyUnicode_CompareWithASCIIString(name, "dst") == 0 &&
                    arguments->target == NULL) {
             arguments->target = values[i];
-        } else if (PyUnicode_CompareWithASCIIString(
-                       name, "follow_symlinks") == 0) {
+        } else if (PyUnicode_CompareWithASCIIString(name,
+                                                    "follow_symlinks") == 0) {
+            if (arguments->follow_given) {
+                return PARSE_FOREIGN;
+            }
             taken = set_follow(arguments, values[i]) < 0 ? -1 : 1;
         } else {
             taken = take_keyword(function, name, values[i], arguments);
@@ -333,8 +337,8 @@ convert_arguments(const struct state *state, enum function function,
         return PARSE_ERROR;
     }
     if (keywords != NULL) {
-        enum parse parse = take_keywords(function, args + positional,
-                                         keywords, &arguments);
+        enum parse parse =
+            take_keywords(function, args + positional, keywords, &arguments);
         if (parse != PARSE_OK) {
             return parse;
         }
@@ -348,12 +352,13 @@ convert_arguments(const struct state *state, enum function function,
 }
 
 static bool
-is_own_keyword(PyObject *name)
+is_own_keyword(enum function function, PyObject *name)
 {
     size_t count = sizeof(keywords_known) / sizeof(keywords_known[0]);
     for (size_t i = 0; i < count; i++) {
-        if (PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) ==
-            0) {
+        if ((keywords_known[i].functions & OF(function)) &&
+            PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) ==
+                0) {
             return true;
         }
     }
@@ -361,8 +366,9 @@ is_own_keyword(PyObject *name)
 }
 
 PyObject *
-convert_foreign(PyObject *const *args, Py_ssize_t positional,
-                PyObject *keywords, PyObject **ret_keywords)
+convert_foreign(enum function function, PyObject *const *args,
+                Py_ssize_t positional, PyObject *keywords,
+                PyObject **ret_keywords)
 {
     Py_ssize_t count = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
     PyObject *tuple = PyTuple_New(positional);
@@ -375,7 +381,7 @@ convert_foreign(PyObject *const *args, Py_ssize_t positional,
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *name = PyTuple_GET_ITEM(keywords, i);
-        if (!is_own_keyword(name) &&
+        if (!is_own_keyword(function, name) &&
             PyDict_SetItem(dict, name, args[positional + i]) < 0) {
             goto fail;
         }

@@ -15,6 +15,7 @@ struct arguments {
     PyObject *source;
     PyObject *target;
     bool follow;
+    bool follow_given;
     bool own; /* an option of ours has another value than its default */
     PyObject *progress; /* NULL without */
     struct sc_options options;
@@ -27,8 +28,9 @@ enum parse convert_arguments(const struct state *state,
                              struct arguments *ret_arguments);
 
 /* The arguments less our keywords, for shutil's own function. */
-PyObject *convert_foreign(PyObject *const *args, Py_ssize_t positional,
-                          PyObject *keywords, PyObject **ret_keywords);
+PyObject *convert_foreign(enum function function, PyObject *const *args,
+                          Py_ssize_t positional, PyObject *keywords,
+                          PyObject **ret_keywords);
 
 struct path {
     PyObject *object; /* str or bytes, as os.fspath gives it */

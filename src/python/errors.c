@@ -18,8 +18,8 @@ static PyObject *
 raise_data_error(const struct sc_error *error, PyObject *source,
                  PyObject *target)
 {
-    bool reads_and_writes = error->offload_useless ||
-                            (error->done == 0 && error->code != ENOSPC);
+    bool reads_and_writes =
+        error->offload_useless || (error->done == 0 && error->code != ENOSPC);
     if (reads_and_writes) {
         return raise_code(error->code, NULL, NULL);
     }
@@ -53,8 +53,8 @@ raise_error(const struct sc_error *error, PyObject *source, PyObject *target)
         return raise_code(error->code, source, target);
     case SC_OP_VERIFY:
         if (error->code == 0) {
-            return raise_text(EIO, "The copy differs from its source",
-                              source, target);
+            return raise_text(EIO, "The copy differs from its source", source,
+                              target);
         }
         return raise_code(error->code, target, NULL);
     case SC_OP_MEMORY:
@@ -62,4 +62,25 @@ raise_error(const struct sc_error *error, PyObject *source, PyObject *target)
     default: /* what concerns the target alone */
         return raise_code(error->code, target, NULL);
     }
+}
+
+void
+explain_missing_folder(PyObject *target)
+{
+    if (!PyErr_ExceptionMatches(PyExc_IsADirectoryError)) {
+        return;
+    }
+    PyObject *type, *cause, *traceback;
+    PyErr_Fetch(&type, &cause, &traceback);
+    PyErr_NormalizeException(&type, &cause, &traceback);
+    PyErr_Format(PyExc_FileNotFoundError, "Directory does not exist: %S",
+                 target);
+    PyObject *new_type, *value, *new_traceback;
+    PyErr_Fetch(&new_type, &value, &new_traceback);
+    PyErr_NormalizeException(&new_type, &value, &new_traceback);
+    PyException_SetContext(value, Py_NewRef(cause));
+    PyException_SetCause(value, cause); /* steals both */
+    PyErr_Restore(new_type, value, new_traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
 }

@@ -11,4 +11,9 @@
 PyObject *raise_error(const struct sc_error *error, PyObject *source,
                       PyObject *target);
 
+/* An IsADirectoryError, if one is set, about a target that does not exist
+   becomes what shutil makes of it: a FileNotFoundError that it is the cause
+   of. */
+void explain_missing_folder(PyObject *target);
+
 #endif

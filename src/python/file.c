@@ -88,9 +88,14 @@ run_audited(struct call *call)
     }
     status = step(call, sc_file_open_source);
     if (status == SC_DONE) {
-        status = audit_open_target(call->target.object) < 0
-                     ? SC_CANCELLED
-                     : step(call, sc_file_open_target);
+        if (audit_open_target(call->target.object) < 0) {
+            if (!call->file.target_exists) {
+                explain_missing_folder(call->target_object);
+            }
+            status = SC_CANCELLED;
+        } else {
+            status = step(call, sc_file_open_target);
+        }
     }
     if (status == SC_DONE) {
         status = step(call, sc_file_copy_data);
@@ -122,21 +127,54 @@ special_file(struct call *call)
                         source ? call->source.object : call->target.object);
 }
 
+/* shutil believes what an os.DirEntry remembers of its file, which may be
+   another one by now: a pipe, whose other end it would wait for, or the
+   target itself. */
+static bool
+is_entry(const struct call *call)
+{
+    return (PyObject *)Py_TYPE(call->arguments.source) ==
+           call->state->dir_entry;
+}
+
+/* The source as shutil's own functions are to have it.  With an audit hook
+   they get what the events are to show. */
+static PyObject *
+plain_source(const struct call *call)
+{
+    return is_entry(call) && !call->audited ? call->source.object
+                                            : call->arguments.source;
+}
+
+static PyObject *
+same_file(struct call *call)
+{
+    if (audit_copyfile(call->arguments.source, call->target_object) < 0) {
+        return NULL;
+    }
+    return PyErr_Format(call->state->same_file_error,
+                        "%R and %R are the same file", call->arguments.source,
+                        call->target_object);
+}
+
 /* Nothing was touched: let shutil's own function do it, or say why it will
    not. */
 static PyObject *
 give_to_shutil(struct call *call)
 {
     enum sc_oddity oddity = call->file.oddity;
-    if (call->arguments.own && (oddity == SC_ODD_SOURCE_KIND ||
-                                oddity == SC_ODD_TARGET_KIND)) {
+    if (call->arguments.own &&
+        (oddity == SC_ODD_SOURCE_KIND || oddity == SC_ODD_TARGET_KIND)) {
         if (call->file.source_stat.kind != SC_KIND_DIRECTORY) {
             return special_file(call);
         }
     }
-    PyObject *result = call_original(
-        call->state, call->function, call->arguments.source,
-        call->target_object, call->arguments.follow);
+    if (oddity == SC_ODD_SAME_FILE && is_entry(call)) {
+        return same_file(call);
+    }
+    PyObject *result =
+        call_original(call->state, call->function, plain_source(call),
+                      call->arguments.target, call->arguments.follow);
     if (result != NULL && call->observed &&
         observe_original(call->state, call->arguments.source, result,
                          &call->file, call->started) < 0) {
@@ -151,7 +189,7 @@ succeed(struct call *call)
     if (call->file.metadata_incomplete) {
         enum function rest = call->function == COPY2 ? COPYSTAT : COPYMODE;
         PyObject *done =
-            call_original(call->state, rest, call->arguments.source,
+            call_original(call->state, rest, plain_source(call),
                           call->target_object, call->arguments.follow);
         if (done == NULL) {
             return NULL;
@@ -163,8 +201,8 @@ succeed(struct call *call)
         return NULL;
     }
     if (call->observed &&
-        observe_copy(call->state, call->arguments.source,
-                     call->target_object, &call->file, call->started) < 0) {
+        observe_copy(call->state, call->arguments.source, call->target_object,
+                     &call->file, call->started) < 0) {
         return NULL;
     }
     return Py_NewRef(call->target_object);
@@ -176,8 +214,7 @@ failed_at_opening(const struct call *call)
 {
     enum sc_operation operation = call->file.error.operation;
     return !call->audited && !call->arguments.own &&
-           (operation == SC_OP_OPEN_SOURCE ||
-            operation == SC_OP_OPEN_TARGET);
+           (operation == SC_OP_OPEN_SOURCE || operation == SC_OP_OPEN_TARGET);
 }
 
 /* shutil.copy's dst = os.path.join(dst, os.path.basename(src)). */
@@ -205,8 +242,7 @@ static PyObject *
 copy_converted(struct call *call)
 {
     enum sc_status status = run(call);
-    if (status == SC_DECLINED &&
-        call->file.oddity == SC_ODD_TARGET_FOLDER &&
+    if (status == SC_DECLINED && call->file.oddity == SC_ODD_TARGET_FOLDER &&
         call->function != COPYFILE) {
         if (enter_folder(call) < 0) {
             return NULL;
@@ -246,9 +282,8 @@ prepare(struct call *call)
     arguments->options.checkpoint = outside_checkpoint;
     arguments->options.checkpoint_context = &call->outside;
     if (arguments->progress != NULL) {
-        call->outside.reporter =
-            observe_reporter(arguments->progress, arguments->source,
-                             call->target_object);
+        call->outside.reporter = observe_reporter(
+            arguments->progress, arguments->source, call->target_object);
         if (call->outside.reporter == NULL) {
             return -1;
         }
@@ -297,9 +332,9 @@ copy_file(const struct state *state, enum function function,
                                    PyLong_Check(call.arguments.target))) {
             result = refuse_options("a descriptor was given");
         } else {
-            result = call_original(state, function, call.arguments.source,
-                                   call.arguments.target,
-                                   call.arguments.follow);
+            result =
+                call_original(state, function, call.arguments.source,
+                              call.arguments.target, call.arguments.follow);
         }
     }
     call_clear(&call);
@@ -314,8 +349,7 @@ copy_by_name(const struct path *source, const struct path *target,
 {
     struct sc_place from = {SC_NO_HANDLE,
                             {SC_WORKING_DIRECTORY, source->text}};
-    struct sc_place to = {SC_NO_HANDLE,
-                          {SC_WORKING_DIRECTORY, target->text}};
+    struct sc_place to = {SC_NO_HANDLE, {SC_WORKING_DIRECTORY, target->text}};
     struct sc_stat stat;
     enum sc_status status = SC_MORE;
     PyThreadState *thread = PyEval_SaveThread();
@@ -344,7 +378,11 @@ copy_metadata_converted(const struct state *state, enum function function,
         return raise_error(&error, source->object, target->object);
     }
     if (status == SC_MORE || audited) {
-        return call_original(state, function, arguments->source,
+        bool entry =
+            (PyObject *)Py_TYPE(arguments->source) == state->dir_entry;
+        return call_original(state, function,
+                             entry && !audited ? source->object
+                                               : arguments->source,
                              arguments->target, arguments->follow);
     }
     Py_RETURN_NONE;

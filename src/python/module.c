@@ -1,9 +1,10 @@
 /* The module speedcopy_c._core: its functions and its state. */
+#include "compat.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compat.h"
 #include "convert.h"
 #include "file.h"
 #include "state.h"
@@ -26,61 +27,64 @@ state_of(PyObject *module)
     "reflink='auto', sparse='auto', atomic=False, fsync=False, "             \
     "verify=False, progress=None, method=None"
 
-#define DATA_OPTIONS_HELP                                                    \
-    "\n\n"                                                                   \
-    "reflink: 'auto' shares blocks where the file system can, 'always'\n"    \
-    "    raises OSError where it cannot, 'never' writes the bytes.\n"        \
-    "sparse: 'auto' keeps the source's holes, 'always' also makes them of\n" \
-    "    zeros, 'never' writes zeros.\n"                                     \
-    "atomic: write a temporary file and rename it over dst when whole.\n"    \
-    "fsync: return when the file and its folder are on the device.\n"        \
-    "verify: 'bytes' reads the copy back and compares.\n"                    \
-    "progress: called with a CopyProgress at most 20 times a second and\n"   \
-    "    once at the end; an exception from it cancels the copy.\n"          \
-    "method: only this way of moving the bytes, OSError where it cannot:\n"  \
+#define DATA_OPTIONS_HELP                                                     \
+    "\n\n"                                                                    \
+    "reflink: 'auto' shares blocks where the file system can, 'always'\n"     \
+    "    raises OSError where it cannot, 'never' writes the bytes.\n"         \
+    "sparse: 'auto' keeps the source's holes, 'always' also makes them of\n"  \
+    "    zeros, 'never' writes zeros.\n"                                      \
+    "atomic: write a temporary file and rename it over dst when whole.\n"     \
+    "fsync: return when the file and its folder are on the device.\n"         \
+    "verify: 'bytes' reads the copy back and compares.\n"                     \
+    "progress: called with a CopyProgress at most 20 times a second and\n"    \
+    "    once at the end; an exception from it cancels the copy.\n"           \
+    "method: only this way of moving the bytes, OSError where it cannot:\n"   \
     "    'clone', 'server_copy', 'holes', 'copy_file_range', 'sendfile' or\n" \
-    "    'read_write'.\n\n"                                                  \
-    "Raises what shutil's function raises; TypeError and ValueError for\n"   \
+    "    'read_write'.\n\n"                                                   \
+    "Raises what shutil's function raises; TypeError and ValueError for\n"    \
     "these options."
 
 PyDoc_STRVAR(copyfile_doc, //
-"copyfile($module, /, src, dst, *, follow_symlinks=True,\n"
-"         " DATA_OPTIONS ")\n"
-"--\n\n"
-"Copy the data of src to dst, and return dst.\n\n"
-"As shutil.copyfile." DATA_OPTIONS_HELP);
+             "copyfile($module, /, src, dst, *, follow_symlinks=True,\n"
+             "         " DATA_OPTIONS ")\n"
+             "--\n\n"
+             "Copy the data of src to dst, and return dst.\n\n"
+             "As shutil.copyfile." DATA_OPTIONS_HELP);
 
-PyDoc_STRVAR(copy_doc, //
-"copy($module, /, src, dst, *, follow_symlinks=True,\n"
-"     " DATA_OPTIONS ",\n"
-"     preserve=None)\n"
-"--\n\n"
-"Copy data and permissions of src to dst, and return the file's path.\n\n"
-"As shutil.copy: dst may be a directory." DATA_OPTIONS_HELP "\n\n"
-"preserve: more to keep: 'ownership', 'acl', 'all', or several of them.");
+PyDoc_STRVAR(
+    copy_doc, //
+    "copy($module, /, src, dst, *, follow_symlinks=True,\n"
+    "     " DATA_OPTIONS ",\n"
+    "     preserve=None)\n"
+    "--\n\n"
+    "Copy data and permissions of src to dst, and return the file's path.\n\n"
+    "As shutil.copy: dst may be a directory." DATA_OPTIONS_HELP "\n\n"
+    "preserve: more to keep: 'ownership', 'acl', 'all', or several of them.");
 
-PyDoc_STRVAR(copy2_doc, //
-"copy2($module, /, src, dst, *, follow_symlinks=True,\n"
-"      " DATA_OPTIONS ",\n"
-"      preserve=None)\n"
-"--\n\n"
-"Copy data, permissions, times and attributes, and return the file's path."
-"\n\n"
-"As shutil.copy2: dst may be a directory." DATA_OPTIONS_HELP "\n\n"
-"preserve: more to keep: 'ownership', 'acl', 'all', or several of them.");
+PyDoc_STRVAR(
+    copy2_doc, //
+    "copy2($module, /, src, dst, *, follow_symlinks=True,\n"
+    "      " DATA_OPTIONS ",\n"
+    "      preserve=None)\n"
+    "--\n\n"
+    "Copy data, permissions, times and attributes, and return the file's path."
+    "\n\n"
+    "As shutil.copy2: dst may be a directory." DATA_OPTIONS_HELP "\n\n"
+    "preserve: more to keep: 'ownership', 'acl', 'all', or several of them.");
 
 PyDoc_STRVAR(copymode_doc, //
-"copymode($module, /, src, dst, *, follow_symlinks=True)\n"
-"--\n\n"
-"Copy the permission bits of src to dst.\n\n"
-"As shutil.copymode.");
+             "copymode($module, /, src, dst, *, follow_symlinks=True)\n"
+             "--\n\n"
+             "Copy the permission bits of src to dst.\n\n"
+             "As shutil.copymode.");
 
-PyDoc_STRVAR(copystat_doc, //
-"copystat($module, /, src, dst, *, follow_symlinks=True, preserve=None)\n"
-"--\n\n"
-"Copy permissions, times and attributes of src to dst.\n\n"
-"As shutil.copystat.\n\n"
-"preserve: more to keep: 'ownership', 'acl', 'all', or several of them.");
+PyDoc_STRVAR(
+    copystat_doc, //
+    "copystat($module, /, src, dst, *, follow_symlinks=True, preserve=None)\n"
+    "--\n\n"
+    "Copy permissions, times and attributes of src to dst.\n\n"
+    "As shutil.copystat.\n\n"
+    "preserve: more to keep: 'ownership', 'acl', 'all', or several of them.");
 
 #define DEFINE(name, run, function)                                          \
     static PyObject *core_##name(PyObject *module, PyObject *const *args,    \
@@ -95,12 +99,13 @@ DEFINE(copy2, copy_file, COPY2)
 DEFINE(copymode, copy_metadata, COPYMODE)
 DEFINE(copystat, copy_metadata, COPYSTAT)
 
-PyDoc_STRVAR(filesystem_type_doc, //
-"filesystem_type($module, path, /)\n"
-"--\n\n"
-"Return the name of the kind of file system that holds path.\n\n"
-"A name such as 'ext4', 'xfs', 'btrfs', 'tmpfs', 'cifs', 'smb2', 'nfs';\n"
-"'0x...', its magic number, where that is not known.  Raises OSError.");
+PyDoc_STRVAR(
+    filesystem_type_doc, //
+    "filesystem_type($module, path, /)\n"
+    "--\n\n"
+    "Return the name of the kind of file system that holds path.\n\n"
+    "A name such as 'ext4', 'xfs', 'btrfs', 'tmpfs', 'cifs', 'smb2', 'nfs';\n"
+    "'0x...', its magic number, where that is not known.  Raises OSError.");
 
 static PyObject *
 core_filesystem_type(PyObject *module, PyObject *object)
@@ -128,10 +133,11 @@ core_filesystem_type(PyObject *module, PyObject *object)
     return PyUnicode_FromFormat("0x%x", (unsigned int)magic);
 }
 
-PyDoc_STRVAR(set_observed_doc, //
-"_set_observed($module, wanted, /)\n"
-"--\n\n"
-"Call speedcopy_c._trace.observe after every copy, or no longer.");
+PyDoc_STRVAR(
+    set_observed_doc, //
+    "_set_observed($module, wanted, /)\n"
+    "--\n\n"
+    "Call speedcopy_c._trace.observe after every copy, or no longer.");
 
 static PyObject *
 core_set_observed(PyObject *module, PyObject *wanted)
@@ -145,11 +151,12 @@ core_set_observed(PyObject *module, PyObject *wanted)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(methods_doc, //
-"_methods($module, /)\n"
-"--\n\n"
-"Return the names of the methods in use, in the order in which they are\n"
-"tried.");
+PyDoc_STRVAR(
+    methods_doc, //
+    "_methods($module, /)\n"
+    "--\n\n"
+    "Return the names of the methods in use, in the order in which they are\n"
+    "tried.");
 
 static PyObject *
 core_methods(PyObject *module, PyObject *unused)
@@ -159,8 +166,7 @@ core_methods(PyObject *module, PyObject *unused)
     const struct sc_strategy *const *rung = sc_platform.ladder;
     for (; list != NULL && *rung != NULL; rung++) {
         unsigned method = (unsigned)(*rung)->method;
-        if (!(state_of(module)->methods & method) ||
-            (*rung)->never_forced) {
+        if (!(state_of(module)->methods & method) || (*rung)->never_forced) {
             continue;
         }
         PyObject *name = PyUnicode_FromString(sc_method_name(method));
@@ -173,8 +179,10 @@ core_methods(PyObject *module, PyObject *unused)
 }
 
 #define ENTRY(name)                                                          \
-    {#name, (PyCFunction)(void (*)(void))core_##name,                        \
-     METH_FASTCALL | METH_KEYWORDS, name##_doc}
+    {                                                                        \
+#name, (PyCFunction)(void (*)(void))core_##name,                     \
+            METH_FASTCALL | METH_KEYWORDS, name##_doc                        \
+    }
 
 static PyMethodDef functions[] = {
     ENTRY(copyfile),
@@ -222,6 +230,9 @@ import_names(struct state *state)
     if (state->follow_keyword == NULL || state->debug_name == NULL ||
         import_attribute("shutil", "SpecialFileError",
                          &state->special_file_error) < 0 ||
+        import_attribute("shutil", "SameFileError", &state->same_file_error) <
+            0 ||
+        import_attribute("os", "DirEntry", &state->dir_entry) < 0 ||
         import_attribute("os.path", "join", &state->path_join) < 0 ||
         import_attribute("os.path", "basename", &state->path_basename) < 0) {
         return -1;
@@ -278,6 +289,8 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
         Py_VISIT(state->originals[i]);
     }
     Py_VISIT(state->special_file_error);
+    Py_VISIT(state->same_file_error);
+    Py_VISIT(state->dir_entry);
     Py_VISIT(state->path_join);
     Py_VISIT(state->path_basename);
     Py_VISIT(state->package);
@@ -292,6 +305,8 @@ module_clear(PyObject *module)
         Py_CLEAR(state->originals[i]);
     }
     Py_CLEAR(state->special_file_error);
+    Py_CLEAR(state->same_file_error);
+    Py_CLEAR(state->dir_entry);
     Py_CLEAR(state->path_join);
     Py_CLEAR(state->path_basename);
     Py_CLEAR(state->follow_keyword);

@@ -28,8 +28,7 @@ outside_checkpoint(void *context, uint64_t copied, uint64_t total)
     uint64_t now = sc_platform.clock();
     /* No progress since the last time: a signal interrupted a call. */
     bool interrupted = copied == outside->last_copied;
-    bool check =
-        interrupted || now - outside->last_check >= CHECK_INTERVAL;
+    bool check = interrupted || now - outside->last_check >= CHECK_INTERVAL;
     bool tell = outside->reporter != NULL &&
                 now - outside->last_report >= REPORT_INTERVAL;
     int result = 0;

@@ -27,9 +27,8 @@ fallbacks_of(const struct sc_result *result)
     PyObject *tuple = PyTuple_New((Py_ssize_t)result->fallback_count);
     for (unsigned i = 0; tuple != NULL && i < result->fallback_count; i++) {
         const struct sc_fallback *fallback = &result->fallbacks[i];
-        PyObject *item =
-            Py_BuildValue("(si)", sc_method_name(fallback->method),
-                          fallback->code);
+        PyObject *item = Py_BuildValue(
+            "(si)", sc_method_name(fallback->method), fallback->code);
         if (item == NULL) {
             Py_CLEAR(tuple);
         } else {
@@ -51,10 +50,9 @@ tell(PyObject *source, PyObject *target, const char *method, uint64_t bytes,
     PyObject *module = PyImport_ImportModule("speedcopy_c._trace");
     PyObject *result = NULL;
     if (module != NULL) {
-        result = PyObject_CallMethod(module, "observe", "OOzKOd", source,
-                                     target, method,
-                                     (unsigned long long)bytes, fallbacks,
-                                     seconds);
+        result = PyObject_CallMethod(
+            module, "observe", "OOzKOd", source, target, method,
+            (unsigned long long)bytes, fallbacks, seconds);
         Py_DECREF(module);
     }
     Py_DECREF(fallbacks);

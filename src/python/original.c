@@ -6,12 +6,12 @@ call_original_raw(const struct state *state, enum function function,
                   PyObject *keywords)
 {
     PyObject *dict;
-    PyObject *tuple = convert_foreign(args, positional, keywords, &dict);
+    PyObject *tuple =
+        convert_foreign(function, args, positional, keywords, &dict);
     if (tuple == NULL) {
         return NULL;
     }
-    PyObject *result =
-        PyObject_Call(state->originals[function], tuple, dict);
+    PyObject *result = PyObject_Call(state->originals[function], tuple, dict);
     Py_DECREF(tuple);
     Py_DECREF(dict);
     return result;

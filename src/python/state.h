@@ -23,6 +23,8 @@ extern const char *const function_names[FUNCTION_COUNT];
 struct state {
     PyObject *originals[FUNCTION_COUNT]; /* shutil's own, at import */
     PyObject *special_file_error;        /* shutil.SpecialFileError */
+    PyObject *same_file_error;           /* shutil.SameFileError */
+    PyObject *dir_entry;                 /* os.DirEntry */
     PyObject *path_join;                 /* os.path.join, at import */
     PyObject *path_basename;
     PyObject *follow_keyword; /* ("follow_symlinks",) */

@@ -1,0 +1,1 @@
+"""What the tests of copying share: boxes, cases, outcomes, privileges, mounts."""
