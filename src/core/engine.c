@@ -116,7 +116,8 @@ allowed(const struct sc_transfer *transfer,
     if (range && strategy->whole_file) {
         return false;
     }
-    return options->forced || strategy->applies(transfer);
+    return (options->forced && !strategy->never_forced) ||
+           strategy->applies(transfer);
 }
 
 /* Did the target get as long as the strategy said?  A target that is not is
@@ -151,7 +152,7 @@ run_strategy(struct sc_transfer *transfer, const struct sc_strategy *strategy,
     uint64_t start = transfer->offset;
     enum sc_status status = strategy->run(transfer, &error);
 
-    transfer->used = true;
+    transfer->used = transfer->used || !strategy->keeps_positions;
     if (transfer->offset > start || status == SC_DONE) {
         transfer->result->method = (unsigned)strategy->method;
     }
@@ -159,7 +160,9 @@ run_strategy(struct sc_transfer *transfer, const struct sc_strategy *strategy,
         transfer->end == SC_END_OF_FILE) {
         status = check_size(transfer, strategy, ret_error);
     } else if (status == SC_MORE || status == SC_UNSUPPORTED) {
-        note_fallback(transfer, strategy, error.code);
+        if (!strategy->never_forced) {
+            note_fallback(transfer, strategy, error.code);
+        }
         transfer->result->method = 0;
     } else if (status == SC_FAIL) {
         *ret_error = error;

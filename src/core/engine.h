@@ -36,7 +36,7 @@ struct sc_transfer {
     void *buffer;   /* of sc_read_write; owned */
     uint64_t chunk; /* see SC_CHUNK_MAXIMUM; 0 before the first call */
     uint64_t chunk_started;
-    bool used;            /* a strategy has run: positions are unknown */
+    bool used;            /* positions are unknown */
     bool offload_refused; /* the kernel will not copy this pair */
 };
 
@@ -76,7 +76,8 @@ enum sc_status sc_transfer_fail(const struct sc_transfer *transfer, int code,
                                 struct sc_error *ret_error);
 
 /* The strategies that need nothing but the platform's read and write. */
-extern const struct sc_strategy sc_read_write;
+extern const struct sc_strategy sc_small;
 extern const struct sc_strategy sc_holes;
+extern const struct sc_strategy sc_read_write;
 
 #endif

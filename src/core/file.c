@@ -177,8 +177,8 @@ sc_file_copy_data(struct sc_file *file)
     };
     enum sc_status status = SC_MORE;
 
-    if (sc_small_applies(file)) {
-        status = sc_small_copy(file, &transfer);
+    if (sc_overwrite_applies(file)) {
+        status = sc_overwrite(file, &transfer);
     }
     if (status == SC_MORE) {
         status = run_ladder(file, &transfer);

@@ -56,6 +56,9 @@ struct sc_strategy {
     bool may_lie;    /* its count of bytes is not to be trusted: the target's
                         size is checked after it */
     bool whole_file; /* copies all or nothing, cannot serve a range */
+    bool keeps_positions; /* leaves the files' positions where they are */
+    bool never_forced; /* a variant of another strategy, for where it applies:
+                          not chosen by name, not told of */
     /* Is it worth trying on this transfer?  Not asked when forced. */
     bool (*applies)(const struct sc_transfer *transfer);
     /* Move the bytes from transfer->offset up to transfer->end, keeping the

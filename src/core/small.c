@@ -1,7 +1,10 @@
-/* Truncating an existing file makes ext4 and xfs free its blocks and find
-   new ones: five sixths of the cost of overwriting 1 KiB (benchmarks/
-   README.rst, "in place").  A source that was read whole, so that nothing
-   can be lost by a failing read, is written over the old bytes instead. */
+/* Small files: read whole, written by one call.
+
+   Over old content this is more than the sparing of calls.  Truncating makes
+   ext4 and xfs free blocks and find new ones: five sixths of the cost of
+   overwriting 1 KiB (benchmarks/README.rst, "in place").  A source that was
+   read to its end, so that no failing read can lose anything, is written
+   over the old bytes instead. */
 #include "small.h"
 
 #include <stdlib.h>
@@ -9,45 +12,113 @@
 /* Most small files need no allocation; a thread's stack may be 32 KiB. */
 #define STACK_BUFFER ((size_t)8192)
 
-bool
-sc_small_applies(const struct sc_file *file)
+/* What was read of a small source. */
+struct content {
+    char stack[STACK_BUFFER];
+    char *data; /* `stack`, or allocated */
+    size_t capacity;
+    size_t size; /* == capacity: the source may go on after it */
+};
+
+static void
+content_clear(struct content *content)
 {
-    const struct sc_options *options = file->options;
-    if (file->source_stat.size > SC_SMALL ||
-        !(options->methods & SC_METHOD_READ_WRITE) ||
-        options->sparse == SC_ALWAYS || options->reflink == SC_ALWAYS) {
-        return false;
+    if (content->data != content->stack) {
+        free(content->data);
     }
-    /* Into an empty file a clone may be cheaper, if there can be one. */
-    return !file->created || file->source_stat.size < SC_CLONE_MINIMUM ||
-           options->reflink == SC_NEVER;
 }
 
-/* Fill the buffer until the end of the source.  *ret_count == capacity: it
-   may go on after that. */
+/* Read until the end of the source, but one byte more than it should have at
+   the most. */
 static enum sc_status
-read_whole(struct sc_file *file, struct sc_transfer *transfer, char *buffer,
-           size_t capacity, size_t *ret_count)
+read_content(struct sc_transfer *transfer, struct content *content,
+             struct sc_error *ret_error)
 {
-    size_t total = 0;
-    while (total < capacity) {
+    size_t expected = (size_t)transfer->source_stat->size;
+
+    content->size = 0;
+    content->data = content->stack;
+    content->capacity = STACK_BUFFER;
+    if (expected >= STACK_BUFFER) {
+        content->capacity = expected + 1;
+        content->data = malloc(content->capacity);
+        if (content->data == NULL) {
+            content->data = content->stack;
+            sc_error_set(ret_error, SC_OP_MEMORY, 0);
+            return SC_FAIL;
+        }
+    }
+    while (content->size < content->capacity) {
         size_t count = 0;
         enum sc_status status =
-            sc_transfer_read(transfer, buffer + total, capacity - total,
-                             &count, &file->error);
+            sc_transfer_read(transfer, content->data + content->size,
+                             content->capacity - content->size, &count,
+                             ret_error);
         if (status != SC_DONE) {
             return status;
         }
-        total += count;
+        content->size += count;
         /* The size that stat gave needs no second read to be believed, but
            for 0: /proc says that of every file. */
         if (count == 0 ||
-            (total == count && total == file->source_stat.size)) {
+            (content->size == count && content->size == expected)) {
             break;
         }
     }
-    *ret_count = total;
     return SC_DONE;
+}
+
+/* Write it to an empty target.  SC_MORE: there may be more to read. */
+static enum sc_status
+write_content(struct sc_transfer *transfer, const struct content *content,
+              struct sc_error *ret_error)
+{
+    enum sc_status status = sc_transfer_write(transfer, content->data,
+                                              content->size, ret_error);
+    if (status == SC_DONE && content->size == content->capacity) {
+        status = SC_MORE;
+    }
+    return status;
+}
+
+/* --- into an empty target ------------------------------------------------ */
+
+static enum sc_status
+run(struct sc_transfer *transfer, struct sc_error *ret_error)
+{
+    struct content content;
+    enum sc_status status = read_content(transfer, &content, ret_error);
+    if (status == SC_DONE) {
+        status = write_content(transfer, &content, ret_error);
+    }
+    content_clear(&content);
+    return status;
+}
+
+static bool
+applies(const struct sc_transfer *transfer)
+{
+    return transfer->source_stat->size <= SC_SMALL && transfer->offset == 0 &&
+           !transfer->used && transfer->options->sparse != SC_ALWAYS;
+}
+
+const struct sc_strategy sc_small = {
+    .method = SC_METHOD_READ_WRITE,
+    .whole_file = true,
+    .never_forced = true,
+    .applies = applies,
+    .run = run,
+};
+
+/* --- over old content ---------------------------------------------------- */
+
+bool
+sc_overwrite_applies(const struct sc_file *file)
+{
+    const struct sc_options *options = file->options;
+    return !file->created && file->source_stat.size <= SC_SMALL &&
+           (options->methods & SC_METHOD_READ_WRITE) &&
+           options->sparse != SC_ALWAYS && options->reflink != SC_ALWAYS;
 }
 
 /* What opening with O_TRUNC would have done. */
@@ -62,98 +133,67 @@ empty_target(struct sc_file *file)
     return SC_DONE;
 }
 
-/* One write over the old content; `*ret_written` says that it took all. */
+/* One write over the old content; *ret_written says that it took all. */
 static enum sc_status
-overwrite(struct sc_file *file, const char *buffer, size_t size,
-          bool *ret_written)
+write_over(struct sc_file *file, const struct content *content,
+           bool *ret_written)
 {
     size_t count = 0;
     *ret_written = false;
-    if (file->target_stat.size > size) {
+    if (file->target_stat.size > content->size) {
         /* Cut the old tail first, and one byte more: a copy killed before
            the write is done is then shorter than its source. */
-        int code = sc_platform.truncate(file->target_handle, size - 1);
+        int code =
+            sc_platform.truncate(file->target_handle, content->size - 1);
         if (code != 0) {
             sc_error_set(&file->error, SC_OP_TRUNCATE, code);
             return SC_FAIL;
         }
     }
-    int code =
-        sc_platform.write(file->target_handle, buffer, size, &count);
-    *ret_written = code == 0 && count == size;
+    int code = sc_platform.write(file->target_handle, content->data,
+                                 content->size, &count);
+    *ret_written = code == 0 && count == content->size;
     return SC_DONE;
 }
 
+/* The outcome of truncating first: for nothing to write, and where writing
+   over did not work, be it for want of room beside the old blocks, because
+   of a signal, or because the file may not be written after all. */
 static enum sc_status
-write_whole(struct sc_file *file, struct sc_transfer *transfer,
-            const char *buffer, size_t size)
+empty_and_write(struct sc_file *file, struct sc_transfer *transfer,
+                const struct content *content)
 {
-    enum sc_status status = SC_DONE;
-    if (!file->created) {
-        bool written = false;
-        if (size > 0 && file->target_stat.size > 0) {
-            status = overwrite(file, buffer, size, &written);
-            if (written) {
-                transfer->offset = size;
-            }
-        }
-        if (written || status != SC_DONE) {
-            return status;
-        }
-        /* Nothing to write, or no room beside the old blocks, or a signal,
-           or a file that may not be written: what truncating first would
-           have come to. */
-        status = empty_target(file);
-        if (status == SC_DONE && file->target_stat.size > 0 && size > 0) {
-            int code = sc_platform.seek(file->target_handle, 0);
-            if (code != 0) {
-                return sc_transfer_fail(transfer, code, &file->error);
-            }
-        }
-    }
-    if (status == SC_DONE && size > 0) {
-        status = sc_transfer_write(transfer, buffer, size, &file->error);
+    enum sc_status status = empty_target(file);
+    if (status == SC_DONE && content->size > 0) {
+        int code = sc_platform.seek(file->target_handle, 0);
+        status = code == 0
+                     ? write_content(transfer, content, &file->error)
+                     : sc_transfer_fail(transfer, code, &file->error);
     }
     return status;
 }
 
 enum sc_status
-sc_small_copy(struct sc_file *file, struct sc_transfer *transfer)
+sc_overwrite(struct sc_file *file, struct sc_transfer *transfer)
 {
-    char stack_buffer[STACK_BUFFER];
-    char *buffer = stack_buffer;
-    /* One byte more than the source should have. */
-    size_t capacity = (size_t)file->source_stat.size + 1;
-    size_t size = 0;
+    struct content content;
+    bool written = false;
+    enum sc_status status = read_content(transfer, &content, &file->error);
+    bool whole = content.size < content.capacity;
 
-    if (capacity <= STACK_BUFFER) {
-        capacity = STACK_BUFFER;
-    } else {
-        buffer = malloc(capacity);
-        if (buffer == NULL) {
-            sc_error_set(&file->error, SC_OP_MEMORY, 0);
-            return SC_FAIL;
-        }
+    if (status == SC_DONE && whole && content.size > 0 &&
+        file->target_stat.size > 0) {
+        status = write_over(file, &content, &written);
     }
-    enum sc_status status =
-        read_whole(file, transfer, buffer, capacity, &size);
-    if (status == SC_DONE && size == capacity) {
-        /* More than stat said.  This much is as good as any start. */
-        status = file->created ? SC_DONE : empty_target(file);
-        if (status == SC_DONE) {
-            status =
-                sc_transfer_write(transfer, buffer, size, &file->error);
-        }
-        transfer->used = true;
-        if (status == SC_DONE) {
-            status = SC_MORE;
-        }
+    if (status == SC_DONE && written) {
+        transfer->offset = content.size;
     } else if (status == SC_DONE) {
+        status = empty_and_write(file, transfer, &content);
+    }
+    if (status == SC_DONE) {
         file->result.method = SC_METHOD_READ_WRITE;
-        status = write_whole(file, transfer, buffer, size);
     }
-    if (buffer != stack_buffer) {
-        free(buffer);
-    }
+    transfer->used = true;
+    content_clear(&content);
     return status;
 }

@@ -35,6 +35,7 @@ copy_flags(const struct sc_place *source, const struct sc_place *target)
 }
 
 static const struct sc_strategy *const ladder[] = {
+    &sc_small,
     &sc_holes,
     &sc_read_write,
     NULL,

@@ -88,6 +88,7 @@ static const struct sc_strategy clone = {
     .method = SC_METHOD_CLONE,
     .may_share = true,
     .whole_file = true,
+    .keeps_positions = true,
     .applies = clone_applies,
     .run = clone_run,
 };
@@ -138,6 +139,7 @@ static const struct sc_strategy server_copy = {
     .method = SC_METHOD_SERVER_COPY,
     .may_share = true,
     .whole_file = true,
+    .keeps_positions = true,
     .applies = server_copy_applies,
     .run = server_copy_run,
 };
@@ -211,6 +213,7 @@ static const struct sc_strategy copy_range = {
     .method = SC_METHOD_COPY_FILE_RANGE,
     .may_share = true,
     .may_lie = true,
+    .keeps_positions = true,
     .applies = offload_applies,
     .run = copy_file_range_run,
 };
@@ -287,8 +290,8 @@ copy_flags(const struct sc_place *source, const struct sc_place *target)
 }
 
 static const struct sc_strategy *const ladder[] = {
-    &clone,     &server_copy, &sc_holes, &copy_range,
-    &send_file, &sc_read_write, NULL,
+    &clone,      &server_copy, &sc_small,      &sc_holes,
+    &copy_range, &send_file,   &sc_read_write, NULL,
 };
 
 const struct sc_platform sc_platform = {

@@ -159,7 +159,8 @@ core_methods(PyObject *module, PyObject *unused)
     const struct sc_strategy *const *rung = sc_platform.ladder;
     for (; list != NULL && *rung != NULL; rung++) {
         unsigned method = (unsigned)(*rung)->method;
-        if (!(state_of(module)->methods & method)) {
+        if (!(state_of(module)->methods & method) ||
+            (*rung)->never_forced) {
             continue;
         }
         PyObject *name = PyUnicode_FromString(sc_method_name(method));
