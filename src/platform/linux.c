@@ -230,7 +230,7 @@ sendfile_run(struct sc_transfer *transfer, struct sc_error *ret_error)
     }
     enum sc_status status = offload_run(transfer, SC_METHOD_SENDFILE,
                                         call_sendfile, ret_error);
-    if (status == SC_UNSUPPORTED) {
+    if (status == SC_UNSUPPORTED && transfer->offset == 0) {
         transfer->offload_refused = true;
     }
     return status;
