@@ -26,6 +26,7 @@ BINDING = [
     "convert.c",
     "errors.c",
     "file.c",
+    "guard.c",
     "module.c",
     "nogil.c",
     "observe.c",

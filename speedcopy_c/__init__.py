@@ -24,6 +24,7 @@ from ._core import (  # noqa: E402  (the core looks at SPEEDCOPY_DEBUG)
 TYPE_CHECKING = False  # typing's own costs an import
 if TYPE_CHECKING:
     from ._capabilities import capabilities
+    from ._patch import early_bindings, patch, patch_copyfile, patched, unpatch, unpatch_copyfile
     from ._progress import CopyProgress
     from ._trace import CopyRecord, trace
 
@@ -31,7 +32,13 @@ _LAZY = {
     "CopyProgress": "_progress",
     "CopyRecord": "_trace",
     "capabilities": "_capabilities",
+    "early_bindings": "_patch",
+    "patch": "_patch",
+    "patch_copyfile": "_patch",
+    "patched": "_patch",
     "trace": "_trace",
+    "unpatch": "_patch",
+    "unpatch_copyfile": "_patch",
 }
 
 __all__ = [
@@ -44,8 +51,14 @@ __all__ = [
     "copyfile",
     "copymode",
     "copystat",
+    "early_bindings",
     "filesystem_type",
+    "patch",
+    "patch_copyfile",
+    "patched",
     "trace",
+    "unpatch",
+    "unpatch_copyfile",
 ]
 
 

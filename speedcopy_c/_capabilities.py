@@ -15,6 +15,9 @@ def capabilities(src: Any = None, dst: Any = None) -> Dict[str, Any]:
     platform: the back end of this build.
     methods: the methods in use, in the order in which they are tried.
     disabled: whether SPEEDCOPY_DISABLE is set.
+    patched: the names in shutil that are ours.
+    rebound: the names that somebody has replaced, such as "os.stat", and
+    whose users among the patched functions go to shutil's own.
 
     With ``src`` and ``dst`` (a file or directory each; one alone stands for
     both) also:
@@ -30,6 +33,10 @@ def capabilities(src: Any = None, dst: Any = None) -> Dict[str, Any]:
         "methods": _core._methods(),
         "disabled": os.environ.get("SPEEDCOPY_DISABLE", "") not in ("", "0"),
     }
+    from ._patch import patched_names
+
+    found["patched"] = patched_names()
+    found["rebound"] = _core._rebound()
     if src is None and dst is None:
         return found
     source = _directory(dst if src is None else src)

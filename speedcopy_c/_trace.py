@@ -18,9 +18,10 @@ class CopyRecord(NamedTuple):
     path where a directory was given).
     method: "clone", "server_copy", "holes", "copy_file_range", "sendfile" or
     "read_write"; "shutil" where the call went to shutil's own function.
-    bytes: the size of the copy.
+    bytes: the size of the copy, -1 if it could not be asked for.
     fallbacks: pairs of a method that gave way and why: the name of an errno,
-    "no progress", or words.
+    "no progress", or words; ("rebound", "os.stat") where the patched function
+    went to shutil's own because somebody else had replaced that name.
     seconds: time taken, data and metadata.
     """
 
@@ -34,6 +35,17 @@ class CopyRecord(NamedTuple):
 
 _lock = threading.Lock()
 _active: List[List[CopyRecord]] = []
+
+
+#: The core does not know the size of what shutil copied.
+_UNKNOWN = 2**64 - 1
+
+
+def _size(path: Any) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
 
 
 def _reason(code: object) -> str:
@@ -70,6 +82,8 @@ def observe(*fields: Any) -> None:
     record = CopyRecord(*fields)
     reasons = tuple((name, _reason(code)) for name, code in record.fallbacks)
     record = record._replace(fallbacks=reasons)
+    if record.bytes == _UNKNOWN:
+        record = record._replace(bytes=_size(record.dst))
     with _lock:
         for records in _active:
             records.append(record)

@@ -19,6 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"methods     {', '.join(found['methods'])}")
     if found["disabled"]:
         print("disabled    SPEEDCOPY_DISABLE is set: shutil's own functions copy")
+    if found["rebound"]:
+        print(f"rebound     {', '.join(found['rebound'])}: shutil's own functions copy")
     print(f"'speedcopy' {_drop_in_name()}")
     if "pair" in found:
         print(f"from        {found['src_filesystem']}")

@@ -5,6 +5,7 @@
 #include "audit.h"
 #include "convert.h"
 #include "errors.h"
+#include "guard.h"
 #include "nogil.h"
 #include "observe.h"
 #include "original.h"
@@ -425,4 +426,45 @@ copy_metadata(const struct state *state, enum function function,
     path_clear(&source);
     path_clear(&target);
     return result;
+}
+
+/* --- patched ---------------------------------------------------------------- */
+
+static PyObject *
+copy_guarded(const struct state *state, enum function function,
+             PyObject *const *args, const char *rebound)
+{
+    uint64_t started = sc_platform.clock();
+    int follow = PyObject_IsTrue(args[2]);
+    if (follow < 0) {
+        return NULL;
+    }
+    PyObject *result =
+        call_original(state, function, args[0], args[1], follow > 0);
+    bool file = function != COPYMODE && function != COPYSTAT;
+    if (result != NULL && file && observe_wanted(state) &&
+        observe_rebound(args[0], result, rebound, started) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+PyObject *
+copy_patched(const struct state *state, enum function function,
+             PyObject *const *args, Py_ssize_t positional)
+{
+    if (positional != 3) { /* only our own wrappers call this */
+        PyErr_SetString(PyExc_TypeError, "src, dst and follow_symlinks");
+        return NULL;
+    }
+    if (!atomic_load_explicit(&state->unguarded, memory_order_relaxed)) {
+        const char *rebound = guard_tripped(state, function);
+        if (rebound != NULL) {
+            return copy_guarded(state, function, args, rebound);
+        }
+    }
+    if (function == COPYMODE || function == COPYSTAT) {
+        return copy_metadata(state, function, args, positional, NULL);
+    }
+    return copy_file(state, function, args, positional, NULL);
 }

@@ -9,6 +9,11 @@ PyObject *copy_file(const struct state *state, enum function function,
                     PyObject *const *args, Py_ssize_t positional,
                     PyObject *keywords);
 
+/* One of the functions as patch_copyfile() puts it into shutil: src, dst and
+   follow_symlinks, and shutil's own function where the guard says so. */
+PyObject *copy_patched(const struct state *state, enum function function,
+                       PyObject *const *args, Py_ssize_t positional);
+
 /* copymode and copystat. */
 PyObject *copy_metadata(const struct state *state, enum function function,
                         PyObject *const *args, Py_ssize_t positional,

@@ -7,6 +7,7 @@
 
 #include "convert.h"
 #include "file.h"
+#include "guard.h"
 #include "state.h"
 
 #include "../core/platform.h"
@@ -151,6 +152,104 @@ core_set_observed(PyObject *module, PyObject *wanted)
     Py_RETURN_NONE;
 }
 
+#define DEFINE_PATCHED(name, function)                                       \
+    static PyObject *core_patched_##name(                                    \
+        PyObject *module, PyObject *const *args, Py_ssize_t positional)      \
+    {                                                                        \
+        return copy_patched(state_of(module), function, args, positional);   \
+    }
+
+DEFINE_PATCHED(copyfile, COPYFILE)
+DEFINE_PATCHED(copymode, COPYMODE)
+DEFINE_PATCHED(copystat, COPYSTAT)
+DEFINE_PATCHED(copy, COPY)
+DEFINE_PATCHED(copy2, COPY2)
+
+PyDoc_STRVAR(
+    rebound_doc, //
+    "_rebound($module, /)\n"
+    "--\n\n"
+    "Return the watched names that are bound to something else now.");
+
+static PyObject *
+core_rebound(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    return guard_rebound(state_of(module));
+}
+
+PyDoc_STRVAR(set_guard_doc, //
+             "_set_guard($module, wanted, /)\n"
+             "--\n\n"
+             "Turn the guard of the patched functions off or on; for tests.");
+
+static PyObject *
+core_set_guard(PyObject *module, PyObject *wanted)
+{
+    int truth = PyObject_IsTrue(wanted);
+    if (truth < 0) {
+        return NULL;
+    }
+    atomic_store_explicit(&state_of(module)->unguarded, truth == 0,
+                          memory_order_relaxed);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(
+    recapture_doc, //
+    "_recapture($module, /)\n"
+    "--\n\n"
+    "Take what shutil defines now for genuine: it was loaded again.");
+
+static PyObject *
+core_recapture(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    if (guard_capture(state_of(module)) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(
+    set_replacements_doc, //
+    "_set_replacements($module, replacements, /)\n"
+    "--\n\n"
+    "Know which functions in shutil's place are ours: a dict of them by name.");
+
+static PyObject *
+core_set_replacements(PyObject *module, PyObject *replacements)
+{
+    if (!PyDict_Check(replacements)) {
+        PyErr_SetString(PyExc_TypeError, "a dict is needed");
+        return NULL;
+    }
+    if (guard_set_replacements(state_of(module), replacements) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(originals_doc, //
+             "_originals($module, /)\n"
+             "--\n\n"
+             "Return shutil's own functions in a dict by their names.");
+
+static PyObject *
+core_originals(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict != NULL && i < FUNCTION_COUNT; i++) {
+        if (PyDict_SetItemString(
+                dict, function_names[i],
+                guard_original(state_of(module), (enum function)i)) < 0) {
+            Py_CLEAR(dict);
+        }
+    }
+    return dict;
+}
+
 PyDoc_STRVAR(
     methods_doc, //
     "_methods($module, /)\n"
@@ -184,6 +283,12 @@ core_methods(PyObject *module, PyObject *unused)
             METH_FASTCALL | METH_KEYWORDS, name##_doc                        \
     }
 
+#define PATCHED(name)                                                        \
+    {                                                                        \
+        "_patched_" #name, (PyCFunction)(void (*)(void))core_patched_##name, \
+            METH_FASTCALL, NULL                                              \
+    }
+
 static PyMethodDef functions[] = {
     ENTRY(copyfile),
     ENTRY(copymode),
@@ -193,6 +298,17 @@ static PyMethodDef functions[] = {
     {"filesystem_type", core_filesystem_type, METH_O, filesystem_type_doc},
     {"_set_observed", core_set_observed, METH_O, set_observed_doc},
     {"_methods", core_methods, METH_NOARGS, methods_doc},
+    {"_originals", core_originals, METH_NOARGS, originals_doc},
+    {"_rebound", core_rebound, METH_NOARGS, rebound_doc},
+    {"_recapture", core_recapture, METH_NOARGS, recapture_doc},
+    {"_set_guard", core_set_guard, METH_O, set_guard_doc},
+    {"_set_replacements", core_set_replacements, METH_O,
+     set_replacements_doc},
+    PATCHED(copyfile),
+    PATCHED(copymode),
+    PATCHED(copystat),
+    PATCHED(copy),
+    PATCHED(copy2),
     {NULL, NULL, 0, NULL},
 };
 
@@ -213,12 +329,6 @@ import_attribute(const char *module_name, const char *name, PyObject **place)
 static int
 import_names(struct state *state)
 {
-    for (int i = 0; i < FUNCTION_COUNT; i++) {
-        if (import_attribute("shutil", function_names[i],
-                             &state->originals[i]) < 0) {
-            return -1;
-        }
-    }
     PyObject *package = PyImport_ImportModule("speedcopy_c");
     if (package == NULL) {
         return -1;
@@ -261,7 +371,9 @@ module_exec(PyObject *module)
     const char *disable = getenv("SPEEDCOPY_DISABLE");
 
     atomic_init(&state->observed, false);
-    if (import_names(state) < 0) {
+    atomic_init(&state->unguarded, false);
+    atomic_init(&state->guard, NULL);
+    if (import_names(state) < 0 || guard_capture(state) < 0) {
         return -1;
     }
     if (convert_methods(methods == NULL ? "" : methods, &state->methods) <
@@ -285,25 +397,20 @@ static int
 module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct state *state = state_of(module);
-    for (int i = 0; i < FUNCTION_COUNT; i++) {
-        Py_VISIT(state->originals[i]);
-    }
     Py_VISIT(state->special_file_error);
     Py_VISIT(state->same_file_error);
     Py_VISIT(state->dir_entry);
     Py_VISIT(state->path_join);
     Py_VISIT(state->path_basename);
     Py_VISIT(state->package);
-    return 0;
+    return guard_traverse(state, visit, arg);
 }
 
 static int
 module_clear(PyObject *module)
 {
     struct state *state = state_of(module);
-    for (int i = 0; i < FUNCTION_COUNT; i++) {
-        Py_CLEAR(state->originals[i]);
-    }
+    guard_clear(state);
     Py_CLEAR(state->special_file_error);
     Py_CLEAR(state->same_file_error);
     Py_CLEAR(state->dir_entry);

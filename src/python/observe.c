@@ -91,6 +91,14 @@ observe_original(const struct state *state, PyObject *source,
                 started);
 }
 
+int
+observe_rebound(PyObject *source, PyObject *target, const char *name,
+                uint64_t started)
+{
+    return tell(source, target, "shutil", UINT64_MAX,
+                Py_BuildValue("((ss))", "rebound", name), started);
+}
+
 PyObject *
 observe_reporter(PyObject *progress, PyObject *source, PyObject *target)
 {

@@ -19,6 +19,11 @@ int observe_original(const struct state *state, PyObject *source,
                      PyObject *target, const struct sc_file *file,
                      uint64_t started);
 
+/* Tell of a call that went to shutil's own function because a name was
+   rebound. */
+int observe_rebound(PyObject *source, PyObject *target, const char *name,
+                    uint64_t started);
+
 /* What the checkpoint calls for a `progress` argument. */
 PyObject *observe_reporter(PyObject *progress, PyObject *source,
                            PyObject *target);

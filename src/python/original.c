@@ -1,5 +1,7 @@
 #include "original.h"
 
+#include "guard.h"
+
 PyObject *
 call_original_raw(const struct state *state, enum function function,
                   PyObject *const *args, Py_ssize_t positional,
@@ -11,7 +13,8 @@ call_original_raw(const struct state *state, enum function function,
     if (tuple == NULL) {
         return NULL;
     }
-    PyObject *result = PyObject_Call(state->originals[function], tuple, dict);
+    PyObject *result =
+        PyObject_Call(guard_original(state, function), tuple, dict);
     Py_DECREF(tuple);
     Py_DECREF(dict);
     return result;
@@ -22,7 +25,7 @@ call_original(const struct state *state, enum function function,
               PyObject *source, PyObject *target, bool follow)
 {
     PyObject *args[] = {NULL, source, target, follow ? Py_True : Py_False};
-    return PyObject_Vectorcall(state->originals[function], args + 1,
+    return PyObject_Vectorcall(guard_original(state, function), args + 1,
                                2 | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                state->follow_keyword);
 }
