@@ -16,8 +16,10 @@ import sys
 
 import pytest
 
+import speedcopy_c
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(speedcopy_c.__file__)))
 RUNNER = os.path.join(HERE, "stdlib", "run_suite.py")
 OPEN_PATHS = os.path.join(HERE, "stdlib", "open_paths.sh")
 ORDINARY_USER = "1234"
@@ -55,11 +57,11 @@ def run(mode, suites, place, user=None):
     """Outcomes by test name, and the details of what failed."""
     command = [sys.executable, RUNNER, mode, *suites]
     if user is not None:
-        roots = {sys.base_prefix, sys.prefix, ROOT, os.path.dirname(place)}
+        roots = {sys.base_prefix, sys.prefix, HERE, PACKAGE, os.path.dirname(place)}
         command = [OPEN_PATHS, user, *sorted(roots), "--", *command]
     environment = {
         **os.environ,
-        "PYTHONPATH": ROOT,
+        "PYTHONPATH": PACKAGE,
         "PYTHONDONTWRITEBYTECODE": "1",
         "TMPDIR": place,
         "HOME": place,
