@@ -43,4 +43,33 @@ uint64_t sc_posix_clock(void);
 uint64_t sc_posix_unique(void);
 uint64_t sc_posix_process_id(void);
 
+/* Their rows of a platform's table. */
+/* clang-format off */
+#define SC_POSIX_ROWS \
+    .stat_location = sc_posix_stat_location, \
+    .stat_handle = sc_posix_stat_handle, \
+    .is_missing = sc_posix_is_missing, \
+    .is_full = sc_posix_is_full, \
+    .open_source = sc_posix_open_source, \
+    .open_target = sc_posix_open_target, \
+    .close = sc_posix_close, \
+    .read = sc_posix_read, \
+    .write = sc_posix_write, \
+    .seek = sc_posix_seek, \
+    .truncate = sc_posix_truncate, \
+    .find_data = sc_posix_find_data, \
+    .set_times = sc_posix_set_times, \
+    .set_mode = sc_posix_set_mode, \
+    .set_owner = sc_posix_set_owner, \
+    .sync = sc_posix_sync, \
+    .drop_cache = sc_posix_drop_cache, \
+    .sync_folder_of = sc_posix_sync_folder_of, \
+    .resolve = sc_posix_resolve, \
+    .rename = sc_posix_rename, \
+    .remove = sc_posix_remove, \
+    .clock = sc_posix_clock, \
+    .unique = sc_posix_unique, \
+    .process_id = sc_posix_process_id
+/* clang-format on */
+
 #endif
