@@ -4,7 +4,7 @@
 # Run COMMAND as an ordinary user who can reach each DIR, though a folder above
 # it may be closed to all but root (an interpreter below /root, say). In a
 # mount namespace of its own, each such folder is covered by one that holds
-# nothing but the way to DIR. As root.
+# nothing but the ways to the DIRs below it. As root.
 set -eu
 uid=$1
 shift
@@ -25,25 +25,22 @@ closed_above() { # the topmost folder above $1 that others cannot enter
     printf '%s' "$found"
 }
 
-cover=$(mktemp -d)
-trap 'exit 1' INT TERM
-chmod 755 "$cover"
-covered=
+# What is written here is gone with the namespace.
+covers=$(mktemp -d)
+mount -t tmpfs -o mode=755 tmpfs "$covers"
 while [ "$1" != -- ]; do
     directory=$(realpath "$1")
     shift
     top=$(closed_above "$directory")
     [ -n "$top" ] || continue
-    case $covered in
-    '') covered=$top ;;
-    "$top") ;;
-    *) echo "open_paths: $covered and $top are both closed" >&2; exit 2 ;;
-    esac
-    inside=$cover${directory#"$top"}
-    mkdir -p "$inside"
-    mount --bind "$directory" "$inside"
+    cover=$covers/$(printf '%s' "$top" | tr / _)
+    mkdir -p "$cover${directory#"$top"}"
+    mount --bind "$directory" "$cover${directory#"$top"}"
+    printf '%s' "$top" > "$cover.top"
 done
 shift
-[ -z "$covered" ] || mount --rbind "$cover" "$covered"
+for cover in "$covers"/*.top; do
+    [ ! -e "$cover" ] || mount --rbind "${cover%.top}" "$(cat "$cover")"
+done
 unset OPEN_PATHS_INSIDE
 exec setpriv --reuid "$uid" --regid "$uid" --clear-groups -- "$@"
