@@ -12,6 +12,9 @@ STDERR = pytest.StashKey()
 
 
 def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "takes_long(seconds): the time that the hang guard grants this test"
+    )
     # Capturing is suspended now: later, descriptor 2 is a file nobody would see.
     config.stash[STDERR] = os.fdopen(os.dup(2), "w")
 
@@ -23,7 +26,9 @@ def pytest_unconfigure(config):
 @pytest.fixture(autouse=True)
 def hang_guard(request):
     """A test that takes too long prints every thread's stack and ends the run."""
-    faulthandler.dump_traceback_later(HANG_SECONDS, exit=True, file=request.config.stash[STDERR])
+    marker = request.node.get_closest_marker("takes_long")
+    seconds = marker.args[0] if marker else HANG_SECONDS
+    faulthandler.dump_traceback_later(seconds, exit=True, file=request.config.stash[STDERR])
     yield
     faulthandler.cancel_dump_traceback_later()
 

@@ -92,6 +92,7 @@ def who(request, tmp_path_factory):
     return ORDINARY_USER, str(place)
 
 
+@pytest.mark.takes_long(600)
 def test_shutil_guarded_and_not(who):
     user, place = who
     plain, details = run("plain", ["test_shutil"], place, user)
@@ -110,6 +111,7 @@ def test_shutil_guarded_and_not(who):
     assert differing == expected, {name: details.get(name) for name in differing ^ expected}
 
 
+@pytest.mark.takes_long(900)
 @pytest.mark.parametrize("suite", OTHERS)
 def test_other_suites_are_the_same(suite, tmp_path):
     if importlib.util.find_spec(f"test.{suite}") is None:

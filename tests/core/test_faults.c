@@ -384,10 +384,11 @@ matrix_of(enum inject_call call)
     inject_remove();
     box_remove("target");
     check_context(NULL);
-    check_note("%u of %u combinations, %u hit; %u whole, %u failed, %u "
-               "cancelled",
-               tally.run, tally.number, tally.hit, tally.done, tally.failed,
-               tally.cancelled);
+    check_note(
+        "%u of %u combinations, %u hit; %u whole, %u with an error, %u "
+        "cancelled",
+        tally.run, tally.number, tally.hit, tally.done, tally.failed,
+        tally.cancelled);
     CHECK(tally.hit > 0);
 }
 
