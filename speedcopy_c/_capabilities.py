@@ -31,7 +31,7 @@ def capabilities(src: Any = None, dst: Any = None) -> Dict[str, Any]:
     found: Dict[str, Any] = {
         "platform": _core._platform,
         "methods": _core._methods(),
-        "disabled": os.environ.get("SPEEDCOPY_DISABLE", "") not in ("", "0"),
+        "disabled": bool(_core._disabled),
     }
     from ._patch import patched_names
 

@@ -17,6 +17,7 @@ _Method: TypeAlias = Literal[
 _Kept: TypeAlias = Literal["ownership", "acl", "all"]
 _Preserve: TypeAlias = _Kept | Iterable[_Kept] | None
 
+_disabled: int
 _platform: str
 
 def copyfile(

@@ -137,7 +137,7 @@ def _selected(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _patch(names: tuple[str, ...]) -> list[str]:
     """Patch, and return the names that were not patched before."""
-    if os.environ.get("SPEEDCOPY_DISABLE", "") not in ("", "0"):
+    if _core._disabled:
         return []
     changed = []
     foreign = []

@@ -33,8 +33,9 @@ class CopyRecord(NamedTuple):
     seconds: float
 
 
-_lock = threading.Lock()
-_active: List[List[CopyRecord]] = []
+_lock = threading.RLock()
+# Replaced, never changed: a copy in a signal handler may come at any time.
+_active: Tuple[List[CopyRecord], ...] = ()
 
 
 #: The core does not know the size of what shutil copied.
@@ -65,15 +66,16 @@ def trace() -> Iterator[List[CopyRecord]]:
 
     A copy that fails leaves no record: its exception says why.
     """
+    global _active
     records: List[CopyRecord] = []
     with _lock:
-        _active.append(records)
+        _active = (*_active, records)
         _core._set_observed(True)
     try:
         yield records
     finally:
         with _lock:
-            _active[:] = [other for other in _active if other is not records]
+            _active = tuple(other for other in _active if other is not records)
             _core._set_observed(bool(_active))
 
 
@@ -84,9 +86,8 @@ def observe(*fields: Any) -> None:
     record = record._replace(fallbacks=reasons)
     if record.bytes == _UNKNOWN:
         record = record._replace(bytes=_size(record.dst))
-    with _lock:
-        for records in _active:
-            records.append(record)
+    for records in _active:
+        records.append(record)
     if speedcopy_c.SPEEDCOPY_DEBUG:
         _log(record)
 

@@ -60,48 +60,96 @@ create_temporary(struct sc_file *file, uint32_t mode, sc_handle *ret_handle)
     return fail(file, SC_OP_TEMPORARY, code);
 }
 
-/* Mode, owner and ACL of the file that will be replaced.  A mode wider than
-   its owner's is never given away: without the owner, no setuid bits. */
-static enum sc_status
-take_over(struct sc_file *file, sc_handle temporary, sc_handle old)
+/* Without the old file's owner or group, what was theirs is nobody's: no
+   setuid bits, and for another group what all others had. */
+static uint32_t
+narrowed(const struct sc_file *file, const struct sc_place *temporary)
 {
-    const struct sc_stat *stat = &file->target_stat;
-    struct sc_place from = {.handle = old};
-    struct sc_place to = {.handle = temporary};
-    uint32_t mode = stat->mode;
-
-    if (sc_platform.set_owner(&to, stat->uid, stat->gid) != 0) {
-        mode &= 0777;
+    const struct sc_stat *old = &file->target_stat;
+    if (sc_platform.set_owner(temporary, old->uid, old->gid) == 0) {
+        return old->mode;
     }
-    int code = sc_platform.copy_xattrs(&from, &to, SC_PRESERVE_ACL);
-    if (code == 0 || code == sc_platform.unsupported_code) {
+    if (sc_platform.set_owner(temporary, SC_SAME_ID, old->gid) == 0) {
+        return old->mode & 0777;
+    }
+    return (old->mode & 0707) | (old->mode & 07) << 3;
+}
+
+enum sc_status
+sc_atomic_take_over(struct sc_file *file)
+{
+    struct sc_place from = {.handle = file->old_handle};
+    struct sc_place to = {.handle = file->target_handle};
+    if (file->old_handle == SC_NO_HANDLE) {
+        return SC_DONE;
+    }
+    uint32_t mode = narrowed(file, &to);
+    int code = sc_platform.clear_acl(&to);
+    if (code == 0) {
+        code = sc_platform.copy_xattrs(&from, &to, SC_PRESERVE_ACL);
+    }
+    if (code == sc_platform.unsupported_code) {
+        code = 0;
+    }
+    if (code == 0 && !(file->options->preserve & SC_PRESERVE_MODE)) {
         code = sc_platform.set_mode(&to, mode);
     }
     return code == 0 ? SC_DONE : fail(file, SC_OP_TEMPORARY, code);
+}
+
+/* Where the opened target really is.  The kernel followed the links to open
+   it, and may refuse to (fs.protected_symlinks): a path of our own making
+   counts only if it leads to that file. */
+static enum sc_status
+find_final(struct sc_file *file, char **ret_path)
+{
+    struct sc_stat stat;
+    char *path = NULL;
+    int code = sc_platform.resolve(&file->target, &path);
+    if (code == 0) {
+        struct sc_location final = {file->target.directory, path};
+        code = sc_platform.stat_location(&final, false, &stat);
+        if (code == 0 && (stat.inode != file->target_stat.inode ||
+                          stat.device != file->target_stat.device)) {
+            code = sc_platform.unsupported_code;
+        }
+    }
+    if (code != 0) {
+        free(path);
+        return fail(file, SC_OP_TEMPORARY, code);
+    }
+    *ret_path = path;
+    return SC_DONE;
+}
+
+static enum sc_status
+copy_path(struct sc_file *file, char **ret_path)
+{
+    size_t size = strlen(file->target.path) + 1;
+    *ret_path = malloc(size);
+    if (*ret_path == NULL) {
+        return fail(file, SC_OP_MEMORY, 0);
+    }
+    memcpy(*ret_path, file->target.path, size);
+    return SC_DONE;
 }
 
 enum sc_status
 sc_atomic_begin(struct sc_file *file, uint32_t mode)
 {
     char *final = NULL;
-    sc_handle temporary = SC_NO_HANDLE;
-    sc_handle old = file->target_handle;
-    int code = sc_platform.resolve(&file->target, &final);
-    if (code != 0) {
-        return fail(file, SC_OP_TEMPORARY, code);
-    }
-    file->final = (struct sc_location){file->target.directory, final};
+    bool replaces = file->target_handle != SC_NO_HANDLE;
     enum sc_status status =
-        create_temporary(file, old == SC_NO_HANDLE ? mode : 0600, &temporary);
+        replaces ? find_final(file, &final) : copy_path(file, &final);
     if (status != SC_DONE) {
         return status;
     }
-    if (old != SC_NO_HANDLE) {
-        status = take_over(file, temporary, old);
-        (void)sc_platform.close(old); /* nothing was written through it */
-    }
-    file->created = true;
-    file->target_handle = temporary;
+    file->final = (struct sc_location){file->target.directory, final};
+    file->old_handle = file->target_handle;
+    file->target_handle = SC_NO_HANDLE;
+    status =
+        create_temporary(file, replaces ? 0600 : mode, &file->target_handle);
+    file->created = status == SC_DONE;
     return status;
 }
 

@@ -9,8 +9,11 @@
    exists. */
 enum sc_status sc_atomic_begin(struct sc_file *file, uint32_t mode);
 
-/* Rename it over the target, which keeps mode, owner and ACL unless the
-   copy sets them. */
+/* Give it the owner, the ACL and, unless the copy sets that, the mode of the
+   file that it will replace. */
+enum sc_status sc_atomic_take_over(struct sc_file *file);
+
+/* Rename it over the target. */
 enum sc_status sc_atomic_publish(struct sc_file *file);
 
 /* Remove the temporary file. */

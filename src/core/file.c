@@ -20,6 +20,7 @@ sc_file_init(struct sc_file *file, struct sc_location source,
     file->options = options;
     file->source_handle = SC_NO_HANDLE;
     file->target_handle = SC_NO_HANDLE;
+    file->old_handle = SC_NO_HANDLE;
 }
 
 static enum sc_status
@@ -127,10 +128,21 @@ creation_mode(const struct sc_file *file)
     return 0666;
 }
 
+/* A link that leads nowhere is for the kernel to follow, or not to. */
+static bool
+is_link(const struct sc_location *location)
+{
+    struct sc_stat stat;
+    return sc_platform.stat_location(location, false, &stat) == 0 &&
+           stat.kind == SC_KIND_SYMLINK;
+}
+
 enum sc_status
 sc_file_open_target(struct sc_file *file)
 {
-    if (file->options->atomic && !file->target_exists) {
+    bool link = file->options->atomic && !file->target_exists &&
+                is_link(&file->target);
+    if (file->options->atomic && !file->target_exists && !link) {
         return sc_atomic_begin(file, creation_mode(file));
     }
     int code = sc_platform.open_target(&file->target, !file->target_exists,
@@ -194,6 +206,9 @@ sc_file_copy_data(struct sc_file *file)
     if (status == SC_DONE && file->options->verify) {
         status = sc_verify(file);
     }
+    if (status == SC_DONE && file->options->atomic) {
+        status = sc_atomic_take_over(file);
+    }
     return status;
 }
 
@@ -253,6 +268,10 @@ sc_file_close(struct sc_file *file, enum sc_status status)
     }
     close_handle(file, &file->target_handle);
     close_handle(file, &file->source_handle);
+    if (file->old_handle != SC_NO_HANDLE) {
+        (void)sc_platform.close(file->old_handle); /* nothing was written */
+        file->old_handle = SC_NO_HANDLE;
+    }
     if (status == SC_DONE && file->error.operation != SC_OP_NONE) {
         status = SC_FAIL;
     }

@@ -36,6 +36,7 @@ struct sc_file {
                                  sc_metadata_copy */
     sc_handle source_handle;
     sc_handle target_handle;
+    sc_handle old_handle;         /* atomic: the file that is replaced */
     struct sc_location temporary; /* atomic: what is written, path owned */
     struct sc_location final;     /* atomic: what is replaced, path owned */
     struct sc_result result;

@@ -20,20 +20,6 @@ extend(struct sc_transfer *transfer, uint64_t size,
     return SC_DONE;
 }
 
-/* No more data: the rest of the source, as long as it is now, is a hole. */
-static enum sc_status
-end_with_hole(struct sc_transfer *transfer, struct sc_error *ret_error)
-{
-    struct sc_stat stat;
-    int code = sc_platform.stat_handle(transfer->source, &stat);
-    if (code != 0) {
-        return sc_transfer_fail(transfer, code, ret_error);
-    }
-    uint64_t size =
-        stat.size > transfer->offset ? stat.size : transfer->offset;
-    return extend(transfer, size, ret_error);
-}
-
 static enum sc_status
 run(struct sc_transfer *transfer, struct sc_error *ret_error)
 {
@@ -44,10 +30,19 @@ run(struct sc_transfer *transfer, struct sc_error *ret_error)
     for (;;) {
         uint64_t start = 0;
         uint64_t stop = 0;
-        int code = sc_platform.find_data(transfer->source, transfer->offset,
-                                         &start, &stop);
-        if (code == 0 && start == UINT64_MAX) {
-            return end_with_hole(transfer, ret_error);
+        struct sc_stat source;
+        /* The size from before: what is appended meanwhile is no hole. */
+        int code = sc_platform.stat_handle(transfer->source, &source);
+        if (code != 0) {
+            return sc_transfer_fail(transfer, code, ret_error);
+        }
+        code = sc_platform.find_data(transfer->source, transfer->offset,
+                                     &start, &stop);
+        if (code == 0 && start == UINT64_MAX) { /* a hole to the end */
+            return extend(transfer,
+                          source.size > transfer->offset ? source.size
+                                                         : transfer->offset,
+                          ret_error);
         }
         /* An empty stretch is seen while another process writes: no file
            system may send us round for ever. */

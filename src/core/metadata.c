@@ -37,7 +37,9 @@ sc_metadata_copy(const struct sc_place *source,
     if (xattrs) {
         code = sc_platform.copy_xattrs(source, target, xattrs);
         if (code != 0) {
-            return incomplete(code, ret_error);
+            enum sc_status status = incomplete(code, ret_error);
+            /* What was asked for by name is not for shutil to judge. */
+            return preserve & SC_PRESERVE_ACL ? SC_FAIL : status;
         }
     }
     if (preserve & SC_PRESERVE_MODE) {

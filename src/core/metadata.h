@@ -6,7 +6,7 @@
 #include "platform.h"
 
 /* Give `target` what `preserve` names of `source`, whose stat is given.
-   SC_FAIL: the ownership could not be given.  SC_MORE: one of the things
+   SC_FAIL: the ownership or the ACL could not be given.  SC_MORE: one of the things
    that shutil.copystat does failed in a way it may or may not tolerate, and
    what comes after it was not done; doing it all again does no harm. */
 enum sc_status sc_metadata_copy(const struct sc_place *source,

@@ -14,6 +14,7 @@
 #include "speedcopy.h"
 
 #define SC_INTERRUPTED (-1)
+#define SC_SAME_ID UINT32_MAX
 
 enum sc_kind {
     SC_KIND_REGULAR,
@@ -113,11 +114,14 @@ struct sc_platform {
     int (*set_times)(const struct sc_place *place,
                      const struct sc_stat *stat);
     int (*set_mode)(const struct sc_place *place, uint32_t mode);
+    /* SC_SAME_ID leaves one of them as it is. */
     int (*set_owner)(const struct sc_place *place, uint32_t uid,
                      uint32_t gid);
     /* `which`: SC_PRESERVE_XATTRS or SC_PRESERVE_ACL or both. */
     int (*copy_xattrs)(const struct sc_place *source,
                        const struct sc_place *target, unsigned which);
+    /* Take away an ACL that a new file got from its folder. */
+    int (*clear_acl)(const struct sc_place *place);
     int (*copy_flags)(const struct sc_place *source,
                       const struct sc_place *target);
 

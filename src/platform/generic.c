@@ -41,6 +41,13 @@ file_system(const struct sc_location *location, const char **ret_name,
 }
 
 static int
+clear_acl(const struct sc_place *place)
+{
+    (void)place;
+    return 0;
+}
+
+static int
 copy_flags(const struct sc_place *source, const struct sc_place *target)
 {
     (void)source, (void)target;
@@ -63,6 +70,7 @@ const struct sc_platform sc_platform = {
     .punch_hole = punch_hole,
     .offload_works = offload_works,
     .copy_xattrs = copy_xattrs,
+    .clear_acl = clear_acl,
     .copy_flags = copy_flags,
     .file_system = file_system,
 };

@@ -324,6 +324,7 @@ const struct sc_platform sc_platform = {
     .punch_hole = punch_hole,
     .offload_works = offload_works,
     .copy_xattrs = sc_linux_copy_xattrs,
+    .clear_acl = sc_linux_clear_acl,
     .copy_flags = copy_flags,
     .file_system = file_system,
 };

@@ -38,15 +38,19 @@ ask(const struct sc_place *place, const char *name, char *data, size_t size)
                         : sc_sys_fgetxattr(fd, name, data, size);
 }
 
-/* Ask, with as much room as it takes.  The list may grow between two
-   questions. */
+/* What changes its size under our eyes this often does so on purpose. */
+#define TRIES 16
+
+/* Ask, with as much room as it takes.  The answer may grow between two
+   questions, or shrink to nothing: a size of 0 would be taken for a question,
+   and its answer for the length of what was written. */
 static int
 ask_whole(const struct sc_place *place, const char *name,
           struct grown *buffer, size_t *ret_size)
 {
     buffer->data = buffer->stack;
     ssize_t size = ask(place, name, buffer->data, STACK_SIZE);
-    while (size < 0 && errno == ERANGE) {
+    for (int i = 0; size < 0 && errno == ERANGE && i < TRIES; i++) {
         ssize_t wanted = ask(place, name, NULL, 0);
         if (wanted < 0) {
             return errno;
@@ -57,7 +61,7 @@ ask_whole(const struct sc_place *place, const char *name,
             buffer->data = buffer->stack;
             return ENOMEM;
         }
-        size = ask(place, name, buffer->data, (size_t)wanted);
+        size = ask(place, name, buffer->data, (size_t)wanted + 1);
     }
     if (size < 0) {
         return errno;
@@ -86,9 +90,15 @@ passed_over(int code)
            code == EINVAL;
 }
 
+static bool
+is_acl(const char *name)
+{
+    return strncmp(name, ACL_PREFIX, strlen(ACL_PREFIX)) == 0;
+}
+
 static int
 copy_one(const struct sc_place *source, const struct sc_place *target,
-         const char *name)
+         const char *name, unsigned which)
 {
     struct grown value;
     size_t size = 0;
@@ -97,14 +107,16 @@ copy_one(const struct sc_place *source, const struct sc_place *target,
         code = set(target, name, value.data, size);
     }
     grown_free(&value);
+    if ((which & SC_PRESERVE_ACL) && is_acl(name)) {
+        return code; /* asked for by name */
+    }
     return passed_over(code) ? 0 : code;
 }
 
 static bool
 wanted(const char *name, unsigned which)
 {
-    return (which & SC_PRESERVE_XATTRS) ||
-           strncmp(name, ACL_PREFIX, strlen(ACL_PREFIX)) == 0;
+    return (which & SC_PRESERVE_XATTRS) || is_acl(name);
 }
 
 int
@@ -121,10 +133,20 @@ sc_linux_copy_xattrs(const struct sc_place *source,
     for (size_t at = 0; code == 0 && at < size;) {
         const char *name = names.data + at;
         if (wanted(name, which)) {
-            code = copy_one(source, target, name);
+            code = copy_one(source, target, name, which);
         }
         at += strlen(name) + 1;
     }
     grown_free(&names);
     return code;
+}
+
+int
+sc_linux_clear_acl(const struct sc_place *place)
+{
+    int result = sc_sys_fremovexattr((int)place->handle, ACL_PREFIX "access");
+    if (result == 0 || errno == ENODATA || errno == ENOTSUP) {
+        return 0;
+    }
+    return errno;
 }

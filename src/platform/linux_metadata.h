@@ -11,4 +11,7 @@
 int sc_linux_copy_xattrs(const struct sc_place *source,
                          const struct sc_place *target, unsigned which);
 
+/* Take away the access ACL of an open file, leaving its permission bits. */
+int sc_linux_clear_acl(const struct sc_place *place);
+
 #endif

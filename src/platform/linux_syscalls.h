@@ -73,6 +73,8 @@ sc_raw_copy_file_range(int source, off_t *source_offset, int target,
     X(int, fsetxattr,                                                         \
       (int fd, const char *name, const void *value, size_t size),             \
       (fd, name, value, size), fsetxattr(fd, name, value, size, 0))           \
+    X(int, fremovexattr, (int fd, const char *name), (fd, name),              \
+      fremovexattr(fd, name))                                                 \
     X(int, setxattr,                                                          \
       (const char *path, const char *name, const void *value, size_t size),   \
       (path, name, value, size), setxattr(path, name, value, size, 0))

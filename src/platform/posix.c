@@ -184,10 +184,24 @@ sc_posix_close(sc_handle handle)
     return sc_posix_code(sc_sys_close((int)handle));
 }
 
+/* Opened without waiting, but read with: /proc/kmsg and its like. */
+static void
+wait_from_now_on(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0) {
+        (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    }
+}
+
 int
 sc_posix_read(sc_handle handle, void *buffer, size_t size, size_t *ret_count)
 {
     ssize_t count = sc_sys_read((int)handle, buffer, size);
+    if (count < 0 && errno == EAGAIN) {
+        wait_from_now_on((int)handle);
+        count = sc_sys_read((int)handle, buffer, size);
+    }
     if (count >= 0) {
         *ret_count = (size_t)count;
     }

@@ -314,6 +314,33 @@ has_own_values(const struct arguments *arguments, unsigned preserve)
            options->preserve != preserve;
 }
 
+/* Options that exclude one another would be found out when the old target is
+   empty already. */
+static int
+check_combination(const struct state *state, struct arguments *arguments)
+{
+    struct sc_options *options = &arguments->options;
+    unsigned possible = options->methods & state->methods;
+    if (options->reflink == SC_ALWAYS) {
+        possible &= SC_METHOD_CLONE;
+    }
+    if (options->reflink == SC_NEVER) {
+        possible &=
+            SC_METHOD_HOLES | SC_METHOD_SENDFILE | SC_METHOD_READ_WRITE;
+    }
+    if (options->sparse != SC_AUTO) {
+        possible &= SC_METHOD_READ_WRITE;
+    }
+    if (possible == 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "method, reflink, sparse and SPEEDCOPY_METHODS leave "
+                        "no way to copy");
+        return -1;
+    }
+    options->methods &= state->methods;
+    return 0;
+}
+
 enum parse
 convert_arguments(const struct state *state, enum function function,
                   PyObject *const *args, Py_ssize_t positional,
@@ -343,6 +370,9 @@ convert_arguments(const struct state *state, enum function function,
             return parse;
         }
         arguments.own = has_own_values(&arguments, preserve);
+        if (check_combination(state, &arguments) < 0) {
+            return PARSE_ERROR;
+        }
     }
     if (arguments.source == NULL || arguments.target == NULL) {
         return PARSE_FOREIGN;

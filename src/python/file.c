@@ -56,6 +56,22 @@ step_close(struct call *call, enum sc_status status)
     return status;
 }
 
+/* A copy that is to appear whole, or to last, has its metadata before it is
+   published: ours, after the events of the function that would do it. */
+static enum sc_status
+copy_metadata_early(struct call *call)
+{
+    const char *event =
+        call->function == COPY2 ? "shutil.copystat" : "shutil.copymode";
+    if (PySys_Audit(event, "OO", call->arguments.source,
+                    call->target_object) < 0 ||
+        PySys_Audit("os.chmod", "Oii", call->target.object,
+                    (int)call->file.source_stat.mode, -1) < 0) {
+        return SC_CANCELLED;
+    }
+    return step(call, sc_file_copy_metadata);
+}
+
 /* What shutil's own copymode or copystat will do after us. */
 static enum sc_status
 copy_own_metadata(struct call *call)
@@ -63,6 +79,9 @@ copy_own_metadata(struct call *call)
     struct sc_options *options = &call->arguments.options;
     unsigned preserve = options->preserve;
     enum sc_status status = SC_DONE;
+    if (preserve != 0 && (options->atomic || options->fsync)) {
+        return copy_metadata_early(call);
+    }
     options->preserve &= SC_PRESERVE_OWNERSHIP | SC_PRESERVE_ACL;
     if (options->preserve != 0) {
         status = step(call, sc_file_copy_metadata);
@@ -120,6 +139,14 @@ run(struct call *call)
 /* --- outcomes ------------------------------------------------------------- */
 
 static PyObject *
+refuse_options(const char *why)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "%s: only arguments that shutil takes are possible", why);
+    return NULL;
+}
+
+static PyObject *
 special_file(struct call *call)
 {
     bool source = call->file.oddity == SC_ODD_SOURCE_KIND;
@@ -164,6 +191,9 @@ static PyObject *
 give_to_shutil(struct call *call)
 {
     enum sc_oddity oddity = call->file.oddity;
+    if (call->arguments.own && oddity == SC_ODD_SOURCE_LINK) {
+        return refuse_options("src is a link that is not to be followed");
+    }
     if (call->arguments.own &&
         (oddity == SC_ODD_SOURCE_KIND || oddity == SC_ODD_TARGET_KIND)) {
         if (call->file.source_stat.kind != SC_KIND_DIRECTORY) {
@@ -188,7 +218,9 @@ static PyObject *
 succeed(struct call *call)
 {
     if (call->file.metadata_incomplete) {
-        enum function rest = call->function == COPY2 ? COPYSTAT : COPYMODE;
+        unsigned stat = SC_PRESERVE_TIMES | SC_PRESERVE_XATTRS;
+        enum function rest =
+            call->arguments.options.preserve & stat ? COPYSTAT : COPYMODE;
         PyObject *done =
             call_original(call->state, rest, plain_source(call),
                           call->target_object, call->arguments.follow);
@@ -222,13 +254,13 @@ failed_at_opening(const struct call *call)
 static int
 enter_folder(struct call *call)
 {
-    PyObject *name = PyObject_CallFunctionObjArgs(
-        call->state->path_basename, call->arguments.source, NULL);
+    PyObject *name = PyObject_CallFunctionObjArgs(call->state->path_basename,
+                                                  call->source.object, NULL);
     if (name == NULL) {
         return -1;
     }
     PyObject *joined = PyObject_CallFunctionObjArgs(
-        call->state->path_join, call->target_object, name, NULL);
+        call->state->path_join, call->target.object, name, NULL);
     Py_DECREF(name);
     if (joined == NULL) {
         return -1;
@@ -267,14 +299,6 @@ copy_converted(struct call *call)
 }
 
 /* --- the call -------------------------------------------------------------- */
-
-static PyObject *
-refuse_options(const char *why)
-{
-    PyErr_Format(PyExc_TypeError,
-                 "%s: only arguments that shutil takes are possible", why);
-    return NULL;
-}
 
 static int
 prepare(struct call *call)
@@ -329,8 +353,8 @@ copy_file(const struct state *state, enum function function,
     if (parse == PARSE_OK) {
         result = prepare(&call) < 0 ? NULL : copy_converted(&call);
     } else if (parse == PARSE_FOREIGN) {
-        if (call.arguments.own && (PyLong_Check(call.arguments.source) ||
-                                   PyLong_Check(call.arguments.target))) {
+        if (call.arguments.own && (PyIndex_Check(call.arguments.source) ||
+                                   PyIndex_Check(call.arguments.target))) {
             result = refuse_options("a descriptor was given");
         } else {
             result =
@@ -409,6 +433,10 @@ copy_metadata(const struct state *state, enum function function,
     if (arguments.own && (state->disabled || !arguments.follow)) {
         return refuse_options(state->disabled ? "SPEEDCOPY_DISABLE is set"
                                               : "follow_symlinks is false");
+    }
+    if (arguments.own && (PyIndex_Check(arguments.source) ||
+                          PyIndex_Check(arguments.target))) {
+        return refuse_options("a descriptor was given");
     }
     parse = state->disabled || !arguments.follow
                 ? PARSE_FOREIGN

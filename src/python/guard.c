@@ -168,6 +168,13 @@ capture_entry(struct guard *guard, int i, PyObject *native,
     }
     if (watched->space == IN_OS) {
         found = PyDict_GetItemRef(native, entry->name, &entry->genuine);
+    } else if (watched->space ==
+               IN_BUILTINS) { /* open, where it is at home */
+        PyObject *home = PyImport_ImportModule("_io");
+        entry->genuine =
+            home == NULL ? NULL : PyObject_GetAttr(home, entry->name);
+        Py_XDECREF(home);
+        return entry->genuine == NULL ? -1 : 0;
     }
     if (found == 0) {
         found = PyDict_GetItemRef(guard->spaces[watched->space], entry->name,

@@ -390,6 +390,9 @@ module_exec(PyObject *module)
     state->stat_preserve = SC_PRESERVE_MODE | SC_PRESERVE_TIMES |
                            (xattrs ? (unsigned)SC_PRESERVE_XATTRS : 0u) |
                            (flags ? (unsigned)SC_PRESERVE_FLAGS : 0u);
+    if (PyModule_AddIntConstant(module, "_disabled", state->disabled) < 0) {
+        return -1;
+    }
     return PyModule_AddStringConstant(module, "_platform", sc_platform.name);
 }
 

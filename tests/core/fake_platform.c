@@ -294,6 +294,13 @@ copy_xattrs(const struct sc_place *source, const struct sc_place *target,
 }
 
 static int
+clear_acl(const struct sc_place *place)
+{
+    (void)place;
+    return 0;
+}
+
+static int
 copy_flags(const struct sc_place *source, const struct sc_place *target)
 {
     (void)place_file(source), (void)place_file(target);
@@ -418,6 +425,7 @@ const struct sc_platform sc_platform = {
     .set_mode = set_mode,
     .set_owner = set_owner,
     .copy_xattrs = copy_xattrs,
+    .clear_acl = clear_acl,
     .copy_flags = copy_flags,
     .sync = sync_handle,
     .drop_cache = drop_cache,

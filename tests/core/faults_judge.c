@@ -45,6 +45,11 @@ expect_of_stream(const struct trial *trial)
     if (trial->kind == INJECT_SHORT || trial->code == EINTR) {
         return MUST_BE_DONE;
     }
+    /* A file that has nothing to read yet is waited for. */
+    if (trial->row->call == INJECT_READ && trial->code == EAGAIN &&
+        !trial->forever) {
+        return MUST_BE_DONE;
+    }
     /* The first write over the old bytes of a small file is undone. */
     if (trial->row->call == INJECT_WRITE && trial->target->exists &&
         trial->source->size == SMALL && trial->skip == 0 &&

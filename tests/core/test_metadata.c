@@ -113,12 +113,22 @@ narrow_until_it_is_done(void)
 }
 
 static void
+an_acl_asked_for_by_name_has_to_come(void)
+{
+    begin(ALL);
+    fake_fail(FAKE_COPY_XATTRS, 1, 1, FAKE_REFUSED);
+    CHECK_INT(fake_copy(&options, &file), SC_FAIL);
+    CHECK_INT(file.error.operation, SC_OP_METADATA);
+    CHECK_INT(file.error.code, FAKE_REFUSED);
+}
+
+static void
 what_fails_leaves_the_data(void)
 {
     static const enum fake_call calls[] = {FAKE_SET_TIMES, FAKE_COPY_XATTRS,
                                            FAKE_SET_MODE, FAKE_COPY_FLAGS};
     for (size_t i = 0; i < CHECK_COUNT(calls); i++) {
-        begin(ALL);
+        begin(ALL & ~(unsigned)SC_PRESERVE_ACL);
         check_context("call %d", (int)calls[i]);
         fake_fail(calls[i], 1, 1, FAKE_REFUSED);
         CHECK_INT(fake_copy(&options, &file), SC_DONE);
@@ -159,6 +169,7 @@ static const struct check_case cases[] = {
     CHECK_CASE(the_order),
     CHECK_CASE(they_arrive),
     CHECK_CASE(narrow_until_it_is_done),
+    CHECK_CASE(an_acl_asked_for_by_name_has_to_come),
     CHECK_CASE(what_fails_leaves_the_data),
     CHECK_CASE(an_owner_that_cannot_be_given_is_an_error),
     CHECK_CASE(nothing_without_the_data),

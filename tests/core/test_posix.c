@@ -259,14 +259,13 @@ atomic_failures_leave_nothing(void)
     } rows[] = {
         {INJECT_RENAMEAT, 0, SC_OP_RENAME},
         {INJECT_FSYNC, 0, SC_OP_SYNC},
+        {INJECT_CLOSE, 0, SC_OP_CLOSE},
         {INJECT_CLOSE, 1, SC_OP_CLOSE},
-        {INJECT_CLOSE, 2, SC_OP_CLOSE},
         {INJECT_READ, 0, SC_OP_DATA},
         {INJECT_WRITE, 0, SC_OP_DATA},
         {INJECT_OPENAT, 2, SC_OP_TEMPORARY},
         {INJECT_FUTIMENS, 0, SC_OP_METADATA},
-        {INJECT_FCHMOD, 0, SC_OP_TEMPORARY},
-        {INJECT_FCHMOD, 1, SC_OP_METADATA},
+        {INJECT_FCHMOD, 0, SC_OP_METADATA},
     };
     for (size_t i = 0; i < CHECK_COUNT(rows); i++) {
         struct sc_options options = box_options();
