@@ -57,7 +57,8 @@ def run(mode, suites, place, user=None):
     """Outcomes by test name, and the details of what failed."""
     command = [sys.executable, RUNNER, mode, *suites]
     if user is not None:
-        roots = {sys.base_prefix, sys.prefix, HERE, PACKAGE, os.path.dirname(place)}
+        python = os.path.dirname(sys.executable)
+        roots = {sys.base_prefix, sys.prefix, python, HERE, PACKAGE, os.path.dirname(place)}
         command = [OPEN_PATHS, user, *sorted(roots), "--", *command]
     environment = {
         **os.environ,
