@@ -79,12 +79,20 @@ def check(before, after, rounds):
 
 
 def repeat(call, rounds=ROUNDS):
+    """A leak shows every time; caches of the interpreter fill up once."""
     for _ in range(WARM_UP):
         call()
-    before = measure()
-    for _ in range(rounds):
-        call()
-    check(before, measure(), rounds)
+    for attempt in range(3):
+        before = measure()
+        for _ in range(rounds):
+            call()
+        try:
+            check(before, measure(), rounds)
+        except AssertionError:
+            if attempt == 2:
+                raise
+        else:
+            return
 
 
 def raises(error, function, *arguments, **options):
