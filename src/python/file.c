@@ -267,8 +267,11 @@ enter_folder(struct call *call)
     }
     Py_SETREF(call->target_object, joined);
     path_clear(&call->target);
-    /* What join returned is a path again. */
-    return convert_path(joined, &call->target) == PARSE_OK ? 0 : -1;
+    enum parse parse = convert_path(joined, &call->target);
+    if (parse == PARSE_FOREIGN) { /* os.path.join made no path of two */
+        PyErr_Format(PyExc_ValueError, "not a path: %R", joined);
+    }
+    return parse == PARSE_OK ? 0 : -1;
 }
 
 static PyObject *
@@ -485,7 +488,7 @@ copy_patched(const struct state *state, enum function function,
         PyErr_SetString(PyExc_TypeError, "src, dst and follow_symlinks");
         return NULL;
     }
-    if (!atomic_load_explicit(&state->unguarded, memory_order_relaxed)) {
+    if (atomic_load_explicit(&state->guarded, memory_order_relaxed)) {
         const char *rebound = guard_tripped(state, function);
         if (rebound != NULL) {
             return copy_guarded(state, function, args, rebound);

@@ -141,15 +141,20 @@ PyDoc_STRVAR(
     "Call speedcopy_c._trace.observe after every copy, or no longer.");
 
 static PyObject *
-core_set_observed(PyObject *module, PyObject *wanted)
+store_truth(atomic_bool *place, PyObject *value)
 {
-    int truth = PyObject_IsTrue(wanted);
+    int truth = PyObject_IsTrue(value);
     if (truth < 0) {
         return NULL;
     }
-    atomic_store_explicit(&state_of(module)->observed, truth != 0,
-                          memory_order_relaxed);
+    atomic_store_explicit(place, truth != 0, memory_order_relaxed);
     Py_RETURN_NONE;
+}
+
+static PyObject *
+core_set_observed(PyObject *module, PyObject *wanted)
+{
+    return store_truth(&state_of(module)->observed, wanted);
 }
 
 #define DEFINE_PATCHED(name, function)                                       \
@@ -186,13 +191,7 @@ PyDoc_STRVAR(set_guard_doc, //
 static PyObject *
 core_set_guard(PyObject *module, PyObject *wanted)
 {
-    int truth = PyObject_IsTrue(wanted);
-    if (truth < 0) {
-        return NULL;
-    }
-    atomic_store_explicit(&state_of(module)->unguarded, truth == 0,
-                          memory_order_relaxed);
-    Py_RETURN_NONE;
+    return store_truth(&state_of(module)->guarded, wanted);
 }
 
 PyDoc_STRVAR(
@@ -371,7 +370,7 @@ module_exec(PyObject *module)
     const char *disable = getenv("SPEEDCOPY_DISABLE");
 
     atomic_init(&state->observed, false);
-    atomic_init(&state->unguarded, false);
+    atomic_init(&state->guarded, true);
     atomic_init(&state->guard, NULL);
     if (import_names(state) < 0 || guard_capture(state) < 0) {
         return -1;

@@ -49,7 +49,7 @@ struct state {
     PyObject *package;        /* dict of speedcopy_c */
     PyObject *debug_name;     /* "SPEEDCOPY_DEBUG" */
     atomic_bool observed;     /* a trace() is active */
-    atomic_bool unguarded;    /* for tests only */
+    atomic_bool guarded;      /* false in tests only */
     _Atomic(struct guard *) guard;
     unsigned stat_preserve; /* what shutil.copystat copies here */
     unsigned methods;       /* less SPEEDCOPY_METHODS */
